@@ -1,0 +1,141 @@
+/* The parts of `clone`: one run's state, shared by the walk (cloneTree.c), the copy of a file (cloneFile.c), the
+ * manifest it leaves (cloneManifest.c) and the command (clone.c). */
+#ifndef HOLDFAST_CLONE_H
+#define HOLDFAST_CLONE_H
+
+#include "common.h"
+#include "manifest.h"
+#include "pack.h"
+#include "tree.h"
+
+/* What happened to one entry. FATAL ends the run: no space, no descriptors, a destination that fails. */
+enum outcome { CLONED, VANISHED, UNREADABLE, FATAL };
+
+/* One entry of a directory as it is built; `child` for directories. Names point into the node's listing. */
+struct built {
+    struct manifest_entry record;
+    const char *name;
+    char *target;
+    struct node *child;
+};
+
+/* One directory of the walk. */
+struct node {
+    struct node *parent;
+    const char *name;
+    struct built *entries;
+    char *names;
+    uint32_t count;
+    uint32_t index; /* of its record in the manifest */
+    uint32_t spare; /* of its record in the spare's manifest, NO_ENTRY when it has none */
+    mode_t mode;
+    struct timespec times[2];
+    bool mount; /* stays empty: an overlay comes over it */
+    bool late;  /* mode and times are set at the end */
+    struct node *next;
+};
+
+struct counts {
+    uint64_t files, directories, links, bytes, saved_bytes;
+    uint64_t shared, copied, linked, sparse;
+    uint64_t special, vanished, unreadable, changing, xattrs_lost;
+    uint64_t kept; /* files taken from the spare */
+};
+
+struct worker {
+    struct pack pack;
+    struct counts counts;
+    char *buffer;
+    int64_t last_ctime;
+};
+
+/* A file with more than one link, found first at `node`/`name`; `ready` once it stands in the shadow. */
+struct hard_link {
+    uint64_t dev, ino;
+    struct node *node;
+    struct built *entry;
+    bool ready;
+    struct hard_link *next;
+};
+
+/* A further link, made when all threads are done. */
+struct late_link {
+    struct node *node;
+    struct built *entry;
+    struct hard_link *first;
+    struct late_link *next;
+};
+
+enum { LINK_BUCKETS = 4096 };
+
+/* The packs of a spare are those of the new clone too, by numbers that none of its threads has. */
+enum { SPARE_PACK = 8 };
+
+/* An earlier clone of the same tree, whose untouched files are moved into the new one. -1: there is none. */
+struct spare {
+    int root;
+    struct manifest manifest;
+};
+
+struct clone {
+    int source;
+    int shadow; /* -1: nothing is cloned, only listed */
+    int base; /* directory of the packs, -1: nothing is saved */
+    struct spare spare;
+    int64_t begun;
+    const char *const *mounts;
+    size_t mount_count;
+    uint64_t save_limit; /* largest file that is saved by bytes */
+    uint64_t root_device;
+    bool share; /* try FICLONE */
+    atomic_bool cannot_share;
+    struct worker workers[8];
+    struct pool pool;
+    atomic_bool stop;
+    struct node *root;
+    pthread_mutex_t mutex; /* of everything below */
+    struct node *late_nodes;
+    struct hard_link *links[LINK_BUCKETS];
+    struct late_link *late_links;
+    struct text unreadable; /* JSON array of the first hundred */
+    unsigned unreadable_told;
+    bool failed;
+    const char *failed_step;
+    char *failed_path;
+    int failed_errno;
+};
+
+enum { CLONE_BUFFER = 256 * 1024 };
+
+/* Relative path of `name` in `node`; "" for the root itself with a null name. To be freed. */
+char *clone_path(const struct node *node, const char *name);
+/* Notes the first failure and stops all threads. */
+enum outcome clone_fail(struct clone *clone, const struct node *node, const char *name, const char *step);
+/* Notes something that is left out of the shadow. */
+void clone_unreadable(struct clone *clone, const struct node *node, const char *name, int error);
+
+/* Clones the tree beneath clone->source into clone->shadow. False when it failed; the failure is noted. */
+bool clone_tree(struct clone *clone, unsigned threads);
+/* Inside git's object store: immutable, often large, and never part of a change set, so the base of it is not saved. */
+bool clone_in_objects(const struct node *node);
+/* True when this entry is a further link of a file that another thread or we have taken on: it is linked at the end. */
+bool clone_is_late_link(struct clone *clone, struct node *node, struct built *entry, const struct stat *stat,
+                        struct hard_link **first);
+/* Does what could not be done while threads ran. */
+void clone_finish_late(struct clone *clone);
+/* Copies one regular file and fills its record. */
+enum outcome clone_file(struct clone *clone, struct worker *worker, struct node *node, struct built *entry,
+                        int source_directory, int shadow_directory, bool save);
+/* Moves a file out of the spare (its directory there is `from`) when it is still what stands in the source. */
+bool clone_take_spare(struct clone *clone, struct worker *worker, struct node *node, struct built *entry,
+                      const struct stat *stat, int from, int to);
+/* The record of a file that is only listed; its content is looked at for secrets when asked. */
+enum outcome clone_list_file(struct worker *worker, struct built *entry, int directory, bool look);
+/* Copies extended attributes from one descriptor to another, as far as the destination takes them. */
+void clone_xattrs(struct worker *worker, int from, int to);
+/* Fills the shadow's inode, ctime and birth time of an entry. 0, or -1 with errno. */
+int clone_stat_shadow(struct worker *worker, int directory, const char *name, struct manifest_entry *record);
+/* Writes the manifest of what was cloned. 0, or -1 with errno. */
+int clone_write_manifest(struct clone *clone, const char *path);
+
+#endif

@@ -1,0 +1,102 @@
+#include "manifest.h"
+
+#include "common.h"
+#include "fault.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void check(const struct manifest *manifest, const char *path) {
+    const struct manifest_header *header = manifest->header;
+    uint64_t room = manifest->bytes - sizeof *header;
+    if (memcmp(header->magic, "HFMANI01", 8) != 0 || header->count == 0 ||
+        header->count > room / sizeof *manifest->entries ||
+        header->names_bytes != room - header->count * sizeof *manifest->entries) {
+        die(EXIT_FAILED, "read-manifest", "%s is not a manifest", path);
+    }
+    for (uint64_t i = 0; i < header->count; i++) {
+        const struct manifest_entry *entry = &manifest->entries[i];
+        uint64_t end = (uint64_t)entry->first_child + entry->child_count;
+        if (entry->name_offset > header->names_bytes || entry->name_length > header->names_bytes - entry->name_offset ||
+            (i > 0 && entry->parent >= i) || (entry->child_count > 0 && (entry->first_child <= i || end > header->count)) ||
+            (entry->type == TYPE_LINK && (entry->pack_offset > header->names_bytes ||
+                                          entry->size > header->names_bytes - entry->pack_offset))) {
+            die(EXIT_FAILED, "read-manifest", "%s is damaged at record %llu", path, (unsigned long long)i);
+        }
+    }
+}
+
+void manifest_open(struct manifest *manifest, const char *path) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat stat;
+    if (fd < 0 || fstat(fd, &stat) != 0) {
+        die_errno(EXIT_FAILED, "open-manifest", "cannot open %s", path);
+    }
+    if (stat.st_size < (off_t)sizeof(struct manifest_header)) {
+        die(EXIT_FAILED, "read-manifest", "%s is not a manifest", path);
+    }
+    manifest->bytes = (size_t)stat.st_size;
+    const char *map = mmap(NULL, manifest->bytes, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0);
+    if (map == MAP_FAILED) {
+        die_errno(EXIT_FAILED, "map-manifest", "cannot map %s", path);
+    }
+    close(fd);
+    manifest->header = (const void *)map;
+    manifest->entries = (const void *)(map + sizeof(struct manifest_header));
+    check(manifest, path);
+    manifest->names = (const char *)(manifest->entries + manifest->header->count);
+}
+
+void manifest_close(struct manifest *manifest) {
+    munmap((void *)(uintptr_t)manifest->header, manifest->bytes);
+}
+
+uint32_t manifest_child(const struct manifest *manifest, uint32_t directory, const char *name) {
+    size_t length = strlen(name);
+    uint32_t low = manifest->entries[directory].first_child;
+    uint32_t high = low + manifest->entries[directory].child_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        const struct manifest_entry *entry = &manifest->entries[middle];
+        size_t common = entry->name_length < length ? entry->name_length : length;
+        int order = memcmp(manifest->names + entry->name_offset, name, common);
+        if (order == 0 && entry->name_length == length) {
+            return middle;
+        }
+        if (order < 0 || (order == 0 && entry->name_length < length)) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return NO_ENTRY;
+}
+
+int manifest_write(const char *path, const struct manifest_header *header, const struct manifest_entry *entries,
+                   const char *names) {
+    char *temporary = must_format("%s.new", path);
+    int fd = FS(open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
+    int result = fd < 0 ? -1 : 0;
+    if (fd >= 0) {
+        if (FS(write_all(fd, header, sizeof *header)) != 0 ||
+            write_all(fd, entries, header->count * sizeof *entries) != 0 ||
+            FS(write_all(fd, names, header->names_bytes)) != 0) {
+            result = -1;
+        }
+        int error = errno;
+        if (close(fd) != 0 || result != 0 || FS(rename(temporary, path)) != 0) {
+            error = result != 0 ? error : errno;
+            result = -1;
+            unlink(temporary);
+            errno = error;
+        }
+    }
+    free(temporary);
+    return result;
+}

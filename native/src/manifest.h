@@ -1,0 +1,88 @@
+/*
+ * The manifest: what the base was at the fork, and how to see that a shadow file is still untouched.
+ *
+ * File (little-endian, as the machine is): a header of 64 bytes, `count` records of 112 bytes, then `names_bytes` bytes of
+ * names and link targets. Record 0 is the root; the children of a directory are consecutive and sorted by the bytes of
+ * their names; a parent stands before its children. Written under a temporary name and renamed: a manifest that exists
+ * is whole.
+ *
+ * Untouched. A shadow file is the base's when type, inode, size and ctime are the recorded ones: ctime cannot be set
+ * from inside the sandbox, and the cloner waits until the clock has passed the last recorded one before it ends.
+ *
+ * Saved. Content of a regular file at `pack_offset` (`size` bytes) of `pack.<pack>` in the base directory, when
+ * ENTRY_SAVED. Otherwise the host's file is the base while its inode, size, mtime and ctime are the recorded ones, or
+ * else the shadow's file while it is untouched. A symbolic link's target is in the names, at `pack_offset`.
+ */
+#ifndef HOLDFAST_MANIFEST_H
+#define HOLDFAST_MANIFEST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { TYPE_FILE = 'f', TYPE_LINK = 'l', TYPE_DIRECTORY = 'd', TYPE_OTHER = 'o' };
+
+enum {
+    ENTRY_SAVED = 1,      /* the content is in a pack */
+    ENTRY_MOUNT = 2,      /* a directory left empty: an overlay comes over it */
+    ENTRY_ABSENT = 4,     /* in the base, but not in the shadow: FIFO, socket, device, unreadable */
+    ENTRY_UNREADABLE = 8, /* a directory whose entries, or a file whose content, could not be read */
+    ENTRY_LINKED = 16,    /* shares its inode with another entry */
+    ENTRY_SUSPECT = 32,    /* may hold secrets: see suspect.h */
+};
+
+struct manifest_header {
+    char magic[8]; /* "HFMANI01" */
+    uint64_t count;
+    uint64_t names_bytes;
+    uint64_t files;
+    uint64_t bytes;
+    int64_t begun; /* when the clone began, by the clock that file times come from */
+    uint64_t reserved[2];
+};
+
+struct manifest_entry {
+    uint64_t name_offset;
+    uint32_t name_length;
+    uint32_t parent;
+    uint32_t first_child;
+    uint32_t child_count;
+    uint32_t mode; /* twelve permission bits */
+    uint8_t type;
+    uint8_t flags;
+    uint16_t pack;
+    uint64_t size;
+    int64_t mtime;
+    uint64_t host_ino;
+    int64_t host_ctime;
+    uint64_t host_dev;
+    uint64_t shadow_ino;
+    int64_t shadow_ctime;
+    int64_t shadow_btime;
+    uint64_t pack_offset;
+    uint64_t reserved;
+};
+
+_Static_assert(sizeof(struct manifest_header) == 64, "header layout");
+_Static_assert(sizeof(struct manifest_entry) == 112, "record layout");
+
+struct manifest {
+    const struct manifest_header *header;
+    const struct manifest_entry *entries;
+    const char *names;
+    size_t bytes;
+};
+
+/* Maps a manifest and checks that every index in it is in bounds, or dies. */
+void manifest_open(struct manifest *manifest, const char *path);
+void manifest_close(struct manifest *manifest);
+
+enum { NO_ENTRY = UINT32_MAX };
+
+/* The entry of that name in a directory; NO_ENTRY when there is none. */
+uint32_t manifest_child(const struct manifest *manifest, uint32_t directory, const char *name);
+
+/* Writes header, records and names to `path` by way of `path`.new. 0, or -1 with errno and nothing left. */
+int manifest_write(const char *path, const struct manifest_header *header, const struct manifest_entry *entries,
+                   const char *names);
+
+#endif
