@@ -1,0 +1,125 @@
+import type { JsonValue } from "../../journal/entry.ts";
+import { awsFacts } from "./awsCall.ts";
+import type { BodyFacts, BodyInput } from "./bodyFacts.ts";
+import { formValue, parseForm } from "./form.ts";
+import { gitFacts } from "./gitRequest.ts";
+import { graphqlOf } from "./graphql.ts";
+import { mcpFacts } from "./mcpMessage.ts";
+import { multipartValue, parseMultipart } from "./multipart.ts";
+import { npmFacts } from "./npmRequest.ts";
+
+/** Understands a body as far as it can be understood; never throws. What is malformed, cut off or of an unknown kind
+ * becomes `opaque` with a reason, so that the policy can hold it. */
+export function parseBody(input: BodyInput): BodyFacts {
+  const git = gitFacts(input);
+  if (git !== undefined) return git;
+  const content = contentOf(input);
+  const aws = awsFacts(input, content.body);
+  const npm = npmFacts(input, content.body);
+  const mcp = mcpFacts(input, content.body);
+  const kind =
+    content.graphql !== undefined
+      ? "graphql"
+      : mcp !== undefined
+        ? "mcp"
+        : npm !== undefined
+          ? "npm"
+          : aws !== undefined
+            ? "aws"
+            : "http";
+  return {
+    ...content,
+    kind,
+    ...(aws === undefined ? {} : { aws }),
+    ...(npm === undefined ? {} : { npm }),
+    ...(mcp === undefined ? {} : { mcp }),
+  };
+}
+
+type Content = Omit<BodyFacts, "kind">;
+
+function opaque(bodyProblem: string): Content {
+  return { bodyType: "opaque", body: undefined, bodyProblem };
+}
+
+function contentOf(input: BodyInput): Content {
+  const type = mediaType(input);
+  if (input.bytes.length === 0 && input.complete) return emptyContent(input);
+  if (!input.complete) return opaque("larger or slower than what is inspected");
+  if (type === "multipart/form-data") return multipartContent(input);
+  if (input.text === undefined) {
+    return isTextual(type) ? opaque("not valid UTF-8") : { bodyType: "binary", body: undefined };
+  }
+  if (isJson(type) || (type === "" && /^\s*[[{]/.test(input.text))) return jsonContent(input);
+  if (type === "application/x-www-form-urlencoded") {
+    const pairs = parseForm(input.text);
+    return pairs === undefined
+      ? opaque("malformed form")
+      : { bodyType: "form", body: formValue(pairs) };
+  }
+  if (type === "application/graphql") return graphqlContent(input, { query: input.text });
+  return isTextual(type) || type === ""
+    ? { bodyType: "text", body: input.text }
+    : { bodyType: "binary", body: undefined };
+}
+
+function emptyContent(input: BodyInput): Content {
+  const query = input.query.find(([name]) => name === "query")?.[1];
+  if (query === undefined || !/(?:^|\/)graphql\/?$/.test(input.path)) {
+    return { bodyType: "none", body: undefined };
+  }
+  return graphqlContent(input, { query });
+}
+
+function jsonContent(input: BodyInput): Content {
+  let value: JsonValue;
+  try {
+    value = JSON.parse(input.text ?? "") as JsonValue;
+  } catch {
+    return jsonLines(input.text ?? "") ?? opaque("malformed JSON");
+  }
+  return graphqlContent(input, value);
+}
+
+/** Newline-delimited JSON (bulk endpoints) becomes a list. */
+function jsonLines(text: string): Content | undefined {
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  if (lines.length < 2) return undefined;
+  try {
+    return { bodyType: "json", body: lines.map((line) => JSON.parse(line) as JsonValue) };
+  } catch {
+    return undefined;
+  }
+}
+
+function graphqlContent(input: BodyInput, value: JsonValue): Content {
+  const graphql = graphqlOf(input.path, value);
+  if (graphql === "malformed") return opaque("malformed GraphQL document");
+  if (graphql === undefined) return { bodyType: "json", body: value };
+  return { bodyType: "graphql", body: value, graphql };
+}
+
+function multipartContent(input: BodyInput): Content {
+  const boundary = /;\s*boundary=(?:"([^"]{1,70})"|([^\s;]{1,70}))/i.exec(contentType(input));
+  const parts = parseMultipart(input.bytes, boundary?.[1] ?? boundary?.[2] ?? "");
+  if (parts === undefined) return opaque("malformed multipart form");
+  return { bodyType: "multipart", body: multipartValue(parts), multipart: parts };
+}
+
+function contentType(input: BodyInput): string {
+  return input.headers.find(([name]) => name === "content-type")?.[1] ?? "";
+}
+
+function mediaType(input: BodyInput): string {
+  return (contentType(input).split(";")[0] ?? "").trim().toLowerCase();
+}
+
+function isJson(type: string): boolean {
+  return /^application\/(?:[\w.+-]+\+)?(?:json|x-amz-json-1\.[01]|x-ndjson|jsonl|csp-report)$/.test(
+    type,
+  );
+}
+
+function isTextual(type: string): boolean {
+  return type.startsWith("text/") || /xml|javascript|yaml|graphql|sql|urlencoded|json/.test(type);
+}
