@@ -1,0 +1,165 @@
+import { Readable, Writable } from "node:stream";
+import {
+  client,
+  methods,
+  ndJsonStream,
+  PROTOCOL_VERSION,
+  RequestError,
+  type AnyMessage,
+  type ClientConnection,
+  type InitializeResponse,
+  type NewSessionRequest,
+  type PromptRequest,
+  type RequestPermissionRequest,
+  type RequestPermissionResponse,
+} from "@agentclientprotocol/sdk";
+import { Failure, messageOf } from "../../base/errors.ts";
+import type { AgentEvent, AgentSession, SessionRequest } from "../../runtime/agent.ts";
+import { acpMcp } from "../mcp/mcpConfiguration.ts";
+import { AcpTranslator } from "./acpEvents.ts";
+
+/** The largest message of an agent, bytes: a tool's result with a large file fits. */
+const longest = 64 * 1024 * 1024;
+
+/** The error of the protocol that asks to authenticate first. */
+const authRequired = -32000;
+
+/** Methods of authenticating that need nobody: the agent takes the key from its environment. */
+const keyMethod = /api[-_ ]?key/i;
+
+/**
+ * One session with an agent that speaks the Agent Client Protocol over its standard streams. The agent runs inside the
+ * sandbox and does everything there by itself: neither files nor terminals are offered to it, and whatever it asks
+ * permission for is granted once, because the transaction is what asks the person.
+ */
+export class AcpSession implements AgentSession {
+  readonly #connection: ClientConnection;
+  readonly #request: SessionRequest;
+  readonly #translator = new AcpTranslator();
+  #session: string | undefined;
+
+  private constructor(request: SessionRequest) {
+    this.#request = request;
+    const stream = ndJsonStream(writableOf(request.stdin), readableOf(request.stdout), {
+      maxMessageBytes: longest,
+    });
+    // Updates are taken out of the stream as they are: the SDK drops those that its version does not know.
+    const rest = stream.readable.pipeThrough(
+      new TransformStream<AnyMessage, AnyMessage>({
+        transform: (message, controller) => {
+          if (!this.#isUpdate(message)) controller.enqueue(message);
+        },
+      }),
+    );
+    this.#connection = client({ name: "holdfast" })
+      .onRequest(methods.client.session.requestPermission, ({ params }) => this.#permit(params))
+      .onNotification("*", ({ method, params }) => {
+        this.#tell([{ type: "other", event: method, data: params }]);
+      })
+      .connect({ readable: rest, writable: stream.writable });
+  }
+
+  #isUpdate(message: AnyMessage): boolean {
+    if (!("method" in message) || message.method !== methods.client.session.update) return false;
+    const { update } = (message.params ?? {}) as { readonly update?: unknown };
+    this.#tell(this.#translator.translate(update));
+    return true;
+  }
+
+  /** Shakes hands and makes a session at the workspace's path. Throws a Failure `acp-failed` that says what went wrong. */
+  static async open(request: SessionRequest): Promise<AcpSession> {
+    const session = new AcpSession(request);
+    try {
+      await session.#begin();
+    } catch (error) {
+      session.close();
+      const said = describe(error);
+      const fix = "check that the command speaks the Agent Client Protocol, and its own log";
+      throw new Failure("failed", "acp-failed", `the agent's session did not begin: ${said}`, fix);
+    }
+    return session;
+  }
+
+  async prompt(text: string): Promise<string> {
+    const sessionId = this.#session ?? "";
+    try {
+      const asked: PromptRequest = { sessionId, prompt: [{ type: "text", text }] };
+      const { agent } = this.#connection;
+      return (await agent.request(methods.agent.session.prompt, asked)).stopReason;
+    } catch (error) {
+      const said = describe(error);
+      throw new Failure("failed", "prompt-failed", `the agent ended its turn in error: ${said}`);
+    } finally {
+      this.#tell(this.#translator.endTurn());
+    }
+  }
+
+  async cancel(): Promise<void> {
+    const sessionId = this.#session;
+    if (sessionId === undefined) return;
+    await this.#connection.agent.notify(methods.agent.session.cancel, { sessionId });
+  }
+
+  close(): void {
+    this.#connection.close();
+  }
+
+  async #begin(): Promise<void> {
+    const { agent } = this.#connection;
+    const met = await agent.request(methods.agent.initialize, {
+      protocolVersion: PROTOCOL_VERSION,
+      clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
+      clientInfo: { name: "holdfast", title: "Holdfast", version: this.#request.version },
+    });
+    this.#tell([{ type: "session", data: { agentInfo: met.agentInfo ?? null } }]);
+    this.#session = await this.#newSession(met);
+  }
+
+  async #newSession(met: InitializeResponse): Promise<string> {
+    const { agent } = this.#connection;
+    const { cwd, mcpServers } = this.#request;
+    const wanted: NewSessionRequest = { cwd, mcpServers: acpMcp(mcpServers) };
+    try {
+      return (await agent.request(methods.agent.session.new, wanted)).sessionId;
+    } catch (error) {
+      if (!(error instanceof RequestError) || error.code !== authRequired) throw error;
+      const known = (met.authMethods ?? []).find(({ id, name }) => keyMethod.test(`${id} ${name}`));
+      if (known === undefined) throw error;
+      await agent.request(methods.agent.authenticate, { methodId: known.id });
+      return (await agent.request(methods.agent.session.new, wanted)).sessionId;
+    }
+  }
+
+  /** Once rather than always: what an agent remembers it writes into the project. */
+  #permit(asked: RequestPermissionRequest): RequestPermissionResponse {
+    this.#tell(this.#translator.permission(asked.toolCall));
+    const option =
+      asked.options.find(({ kind }) => kind === "allow_once") ??
+      asked.options.find(({ kind }) => kind === "allow_always");
+    const call = asked.toolCall.toolCallId;
+    const answer = option === undefined ? "cancelled" : option.kind;
+    this.#tell([{ type: "other", event: "permission", data: { call, answer } }]);
+    if (option === undefined) return { outcome: { outcome: "cancelled" } };
+    return { outcome: { outcome: "selected", optionId: option.optionId } };
+  }
+
+  #tell(events: readonly AgentEvent[]): void {
+    for (const event of events) this.#request.onEvent(event);
+  }
+}
+
+/** The sandbox's streams are Node's own: only their types say less. */
+function writableOf(stream: unknown): WritableStream<Uint8Array> {
+  if (!(stream instanceof Writable)) throw new TypeError("not a stream of Node's");
+  return Writable.toWeb(stream) as WritableStream<Uint8Array>;
+}
+
+function readableOf(stream: unknown): ReadableStream<Uint8Array> {
+  if (!(stream instanceof Readable)) throw new TypeError("not a stream of Node's");
+  return Readable.toWeb(stream) as ReadableStream<Uint8Array>;
+}
+
+function describe(error: unknown): string {
+  if (!(error instanceof RequestError) || error.data === undefined) return messageOf(error);
+  return `${error.message} ${JSON.stringify(error.data).slice(0, 500)}`;
+}

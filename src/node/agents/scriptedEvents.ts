@@ -1,0 +1,98 @@
+import * as z from "zod";
+import type { AgentEvent, AgentTranslator } from "../../runtime/agent.ts";
+import { hookLine } from "./hookLine.ts";
+
+const toolKind = z.enum([
+  "read",
+  "edit",
+  "delete",
+  "move",
+  "search",
+  "execute",
+  "think",
+  "fetch",
+  "agent",
+  "other",
+]);
+
+/** The plain form: one JSON object a line on the agent socket. */
+const scriptedEvent = z.discriminatedUnion("event", [
+  z.object({
+    event: z.literal("tool.started"),
+    call: z.string(),
+    tool: z.string(),
+    toolKind: toolKind.catch("other"),
+    title: z.string(),
+    input: z.unknown(),
+    agent: z.string().optional(),
+    parentCall: z.string().optional(),
+    at: z.string().optional(),
+  }),
+  z.object({
+    event: z.literal("tool.finished"),
+    call: z.string(),
+    status: z.enum(["ok", "failed", "denied", "cancelled"]).catch("failed"),
+    output: z.unknown(),
+    durationMs: z.number().optional(),
+    at: z.string().optional(),
+  }),
+  z.object({ event: z.literal("session.started") }),
+]);
+
+/** The name of an event of any shape. */
+export function eventName(raw: unknown): string {
+  if (typeof raw !== "object" || raw === null) return "unknown";
+  const { event, hook_event_name: hook } = raw as { event?: unknown; hook_event_name?: unknown };
+  if (typeof hook === "string") return hook;
+  return typeof event === "string" ? event : "unknown";
+}
+
+/** The agent's own time of an event, where it gives one that can be read. */
+function timeOf(at: string | undefined): { readonly atMs?: number } {
+  const atMs = at === undefined ? NaN : Date.parse(at);
+  return Number.isNaN(atMs) ? {} : { atMs };
+}
+
+/** Everything is kept raw: for an agent that is not expected to say anything. */
+export function quietTranslator(): AgentTranslator {
+  return { translate: (raw) => [{ type: "other", event: eventName(raw), data: raw }] };
+}
+
+/** Translates the plain form, as it comes or as the hook program hands it on. */
+export function scriptedTranslator(): AgentTranslator {
+  return {
+    translate: (line): readonly AgentEvent[] => {
+      const raw = hookLine.safeParse(line).data?.data ?? line;
+      const parsed = scriptedEvent.safeParse(raw);
+      if (!parsed.success) return [{ type: "other", event: eventName(raw), data: raw }];
+      const { data } = parsed;
+      switch (data.event) {
+        case "session.started":
+          return [{ type: "session", data: raw }];
+        case "tool.started": {
+          const { event: _, agent, parentCall, at, ...call } = data;
+          return [
+            {
+              type: "toolStarted",
+              ...call,
+              ...(agent === undefined ? {} : { agent }),
+              ...(parentCall === undefined ? {} : { parentCall }),
+              ...timeOf(at),
+            },
+          ];
+        }
+        case "tool.finished": {
+          const { event: _, durationMs, at, ...call } = data;
+          return [
+            {
+              type: "toolFinished",
+              ...call,
+              ...(durationMs === undefined ? {} : { durationMs }),
+              ...timeOf(at),
+            },
+          ];
+        }
+      }
+    },
+  };
+}

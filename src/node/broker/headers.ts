@@ -1,0 +1,76 @@
+/** One header as it came over the wire: the spelling of the name is kept. */
+export type Header = readonly [name: string, value: string];
+
+const hopByHop: ReadonlySet<string> = new Set([
+  "connection",
+  "expect",
+  "http2-settings",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "proxy-connection",
+  "transfer-encoding",
+  "upgrade",
+]);
+
+/** Node's flat `rawHeaders` as pairs, HTTP/2 pseudo-headers left out. */
+export function pairsOf(rawHeaders: readonly string[]): Header[] {
+  const pairs: Header[] = [];
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] ?? "";
+    if (!name.startsWith(":")) pairs.push([name, rawHeaders[index + 1] ?? ""]);
+  }
+  return pairs;
+}
+
+/** Pairs as the flat list that node:http writes without touching order or case. */
+export function flatOf(headers: readonly Header[]): string[] {
+  const flat: string[] = [];
+  for (const [name, value] of headers) flat.push(name, value);
+  return flat;
+}
+
+/** First value of a header, by its lower-case name. */
+export function headerOf(headers: readonly Header[], name: string): string | undefined {
+  return headers.find(([one]) => one.toLowerCase() === name)?.[1];
+}
+
+/** All values of a header, by its lower-case name. */
+export function headersOf(headers: readonly Header[], name: string): string[] {
+  const values: string[] = [];
+  for (const [one, value] of headers) if (one.toLowerCase() === name) values.push(value);
+  return values;
+}
+
+/** What may pass a proxy: without the headers that speak of one connection only, and those that Connection names.
+ * `TE: trailers` stays, because gRPC needs it. */
+export function endToEnd(headers: readonly Header[]): Header[] {
+  let named: Set<string> | undefined;
+  for (const value of headersOf(headers, "connection")) {
+    for (const token of value.split(",")) (named ??= new Set()).add(token.trim().toLowerCase());
+  }
+  return headers.filter(([name, value]) => {
+    const lower = name.toLowerCase();
+    if (lower === "te") return value.trim().toLowerCase() === "trailers";
+    if (hopByHop.has(lower)) return false;
+    // Naming these in Connection must not strip what the origin needs to frame or route the request.
+    const essential = lower === "host" || lower === "content-length" || lower === "authorization";
+    return essential || named?.has(lower) !== true;
+  });
+}
+
+/** A copy with one header replaced in place, or added at the end. */
+export function withHeader(headers: readonly Header[], name: string, value: string): Header[] {
+  const lower = name.toLowerCase();
+  const index = headers.findIndex(([one]) => one.toLowerCase() === lower);
+  if (index < 0) return [...headers, [name, value]];
+  return headers.flatMap(([one, old], at): Header[] => {
+    if (one.toLowerCase() !== lower) return [[one, old]];
+    return at === index ? [[one, value]] : [];
+  });
+}
+
+/** A copy without some headers, by lower-case name. */
+export function withoutHeaders(headers: readonly Header[], ...names: readonly string[]): Header[] {
+  return headers.filter(([name]) => !names.includes(name.toLowerCase()));
+}

@@ -1,0 +1,143 @@
+import type { CallFacts, Judgement } from "../../core/policy/judge.ts";
+import { BodyIntake, type Taken } from "./bodyIntake.ts";
+import { callFacts, decodeBody } from "./callFacts.ts";
+import type { Exchange, ExchangeParts } from "./exchangeState.ts";
+import { foreignCredential } from "./foreignCredential.ts";
+import { headerOf } from "./headers.ts";
+import type { IncomingCall } from "./incomingCall.ts";
+import { authorityText } from "./names.ts";
+import { targetText } from "./target.ts";
+
+/** Bodies are read this far before they are judged; a push further, because its commits come first in the pack. */
+const inspectBytes = 1024 * 1024;
+const inspectPushBytes = 8 * 1024 * 1024;
+/** A body without a length that pauses this long is a stream: it is judged by what is known. */
+const stallMs = 2000;
+
+/** Reads as much of a call as its judgement needs, and judges it: our own floors first, then the policy. */
+export async function judgeCall(
+  id: string,
+  call: IncomingCall,
+  parts: ExchangeParts,
+  startedMs: number,
+): Promise<Exchange> {
+  const modelHost = parts.isModelHost(call.authority);
+  const intake = new BodyIntake(call.body, call.hasBody);
+  const push = call.target.path.endsWith("/git-receive-pack");
+  // The model's own traffic streams: it is not read before it goes.
+  const cap = modelHost ? 0 : push ? inspectPushBytes : inspectBytes;
+  const whole = call.declaredBytes !== undefined && call.declaredBytes <= cap;
+  const taken = await intake.peek(cap, whole ? Number.POSITIVE_INFINITY : stallMs);
+  const head = headForScan(call);
+  const facts = callFacts({
+    scheme: call.webSocket === undefined ? call.scheme : call.scheme === "https" ? "wss" : "ws",
+    method: call.method,
+    authority: call.authority,
+    target: call.target,
+    headers: call.headers,
+    body: taken.bytes,
+    complete: taken.state === "complete",
+    declaredBytes: call.declaredBytes,
+    secrets: parts.vault.empty ? [] : parts.vault.placeholdersIn(head, taken.bytes),
+    modelHost,
+  });
+  const judgement =
+    secretFloor(call, parts, head, taken, facts) ?? addressFloor(facts, parts.judge(facts));
+  // Counted before anything is awaited: of calls that come together each sees the one before.
+  if (judgement.verdict === "allow") parts.onPassed?.(facts);
+  const tool = parts.host.currentToolCall();
+  return {
+    id,
+    call,
+    parts,
+    intake,
+    taken,
+    facts,
+    judgement,
+    parent: tool === undefined ? {} : { parent: tool },
+    startedMs,
+    counted: { sent: 0, received: 0 },
+  };
+}
+
+function headForScan(call: IncomingCall): string {
+  const lines = call.headers.map(([name, value]) => `${name}: ${value}`).join("\n");
+  return `${call.authority.host}\n${targetText(call.target)}\n${lines}\n`;
+}
+
+/** Denies what would give a secret away, and a credential that is not the bound one. */
+function secretFloor(
+  call: IncomingCall,
+  parts: ExchangeParts,
+  head: string,
+  taken: Taken,
+  facts: CallFacts,
+): Judgement | undefined {
+  const { vault } = parts;
+  if (vault.empty) return undefined;
+  const encoding = headerOf(call.headers, "content-encoding");
+  const decoded = decodeBody(taken.bytes, encoding, taken.state === "complete");
+  const leaked =
+    vault.leakIn(head) ??
+    vault.leakInBasic(call.headers) ??
+    vault.leakIn(taken.bytes) ??
+    (decoded === undefined || decoded === taken.bytes ? undefined : vault.leakIn(decoded)) ??
+    // Escapes can be spelled in endless ways; what they mean cannot.
+    vault.leakIn(JSON.stringify([facts.path, facts.query, facts.body ?? null])) ??
+    vault.leakIn(percentDecoded(facts.path));
+  const place = authorityText(call.authority);
+  if (leaked !== undefined) {
+    return floor(
+      "floor.secret-leak",
+      `the value of the secret ${leaked} was about to leave`,
+      place,
+    );
+  }
+  const foreign = foreignCredential(call, vault, facts);
+  return foreign === undefined
+    ? undefined
+    : floor(
+        "floor.foreign-credential",
+        `${foreign} is not the credential bound to ${place}`,
+        place,
+      );
+}
+
+function percentDecoded(path: string): string {
+  return path.replaceAll(/(?:%[0-9A-F]{2})+/g, (escapes) =>
+    Buffer.from(escapes.replaceAll("%", ""), "hex").toString("utf8"),
+  );
+}
+
+function floor(rule: string, reason: string, place: string): Judgement {
+  return {
+    verdict: "deny",
+    reversibility: "irreversible",
+    traffic: "change",
+    rule,
+    reason,
+    summary: `call to ${place}`,
+  };
+}
+
+/** Addresses that are not public may be dialled only where a rule, or the agent's configuration, names the host. */
+export function addressFloor(facts: CallFacts, judgement: Judgement): Judgement {
+  const harmless = facts.address === "public" || facts.address === "unresolved";
+  if (harmless || facts.modelHost || judgement.namesHost === true) return judgement;
+  if (judgement.verdict === "deny") return judgement;
+  return {
+    ...judgement,
+    verdict: "deny",
+    rule: "floor.address",
+    reason: `${facts.host} is a ${addressWords[facts.address]} address and no rule names it`,
+  };
+}
+
+const addressWords: Readonly<Record<CallFacts["address"], string>> = {
+  public: "public",
+  loopback: "loopback",
+  private: "private",
+  linkLocal: "link-local",
+  metadata: "cloud metadata",
+  unresolved: "unknown",
+};

@@ -1,0 +1,155 @@
+import { createReadStream } from "node:fs";
+import type { Readable } from "node:stream";
+import type { Destination as SecretDestination, Vault } from "../secrets/vault.ts";
+import type { CheckedAddresses } from "./addresses.ts";
+import { recordFinished, type Exchange } from "./exchangeState.ts";
+import { headerOf, withHeader, withoutHeaders, type Header } from "./headers.ts";
+import type { HeldPayload } from "./heldPayload.ts";
+import { emptyFraming, outgoingHeaders, type Framing } from "./outgoingHead.ts";
+import { relayAnswer } from "./relayAnswer.ts";
+import { fillingStream } from "./secretStream.ts";
+import { targetText } from "./target.ts";
+import type { OutgoingBody, OutgoingCall } from "./outgoingCall.ts";
+import { UsedSecrets } from "./usedSecrets.ts";
+
+/** Sends a judged call, or the payload of a hold that a person approved, and relays the answer. */
+export async function sendCall(
+  one: Exchange,
+  checked: CheckedAddresses,
+  held: HeldPayload | undefined,
+): Promise<void> {
+  const { call, parts, judgement } = one;
+  const used = new UsedSecrets(one);
+  const outgoing = prepareCall(one, checked, held, used);
+  await used.durable();
+  const answer = await parts.upstream.send({
+    ...outgoing,
+    // What changes something must not be lost in a kept connection that the origin is closing.
+    fresh: judgement.traffic === "change",
+  });
+  const scrubs = parts.vault.isBound(one.facts);
+  const error = await relayAnswer(answer, call, scrubs ? parts.vault : undefined, (bytes) => {
+    one.counted.received += bytes;
+  });
+  await recordFinished(one, {
+    status: answer.status,
+    ...(error === undefined ? {} : { error: parts.vault.scrub(error) }),
+  });
+}
+
+/** Head and body of a call as they go out, placeholders filled. */
+export function prepareCall(
+  one: Exchange,
+  checked: CheckedAddresses,
+  held: HeldPayload | undefined,
+  used: UsedSecrets,
+): Omit<OutgoingCall, "fresh"> {
+  const { call, parts } = one;
+  const { body, framing } = bodyOf(one, held, used);
+  const { vault } = parts;
+  const plain =
+    held === undefined ? outgoingHeaders(one, framing) : reframed(held.headers, framing);
+  const destination = one.facts;
+  const headers = vault.empty ? plain : filledHeaders(plain, vault, destination, used);
+  return {
+    scheme: call.scheme,
+    destination: { authority: call.authority, addresses: checked.addresses },
+    method: call.method,
+    target: filledTarget(one, vault, destination, used),
+    headers,
+    body,
+    http2: call.protocol === "HTTP/2",
+    gone: call.gone,
+  };
+}
+
+function reframed(headers: readonly Header[], framing: Framing): readonly Header[] {
+  if (framing === "none") return headers;
+  if (framing !== "chunked") return withHeader(headers, "Content-Length", String(framing.bytes));
+  return [...withoutHeaders(headers, "content-length"), ["Transfer-Encoding", "chunked"]];
+}
+
+function filledHeaders(
+  headers: readonly Header[],
+  vault: Vault,
+  destination: SecretDestination,
+  used: UsedSecrets,
+): readonly Header[] {
+  const note = used.at("header");
+  const filled = headers.map(([name, value]): Header =>
+    name.toLowerCase() === "host"
+      ? [name, value]
+      : [name, vault.fillHeader(value, destination, note)],
+  );
+  // What may echo a value must come back in a form that can be scrubbed.
+  return vault.isBound(destination) && headerOf(filled, "accept-encoding") !== undefined
+    ? withHeader(filled, "Accept-Encoding", "identity")
+    : filled;
+}
+
+function filledTarget(
+  one: Exchange,
+  vault: Vault,
+  destination: SecretDestination,
+  used: UsedSecrets,
+): string {
+  const { target } = one.call;
+  if (vault.empty) return targetText(target);
+  const path = vault.fill(target.path, destination, "path", "percent", used.at("path"));
+  if (target.query === undefined) return path;
+  return `${path}?${vault.fill(target.query, destination, "query", "percent", used.at("query"))}`;
+}
+
+function bodyOf(
+  one: Exchange,
+  held: HeldPayload | undefined,
+  used: UsedSecrets,
+): { readonly body: OutgoingBody; readonly framing: Framing } {
+  const { call, taken, intake, counted } = one;
+  if (held === undefined && taken.state === "partial") {
+    return streamed(one, intake.rest() ?? call.body, call.declaredBytes, used);
+  }
+  if (held?.body.file !== undefined) {
+    return streamed(one, createReadStream(held.body.file), held.body.bytes, used);
+  }
+  const bytes = filledBytes(one, held?.body.start ?? taken.bytes, used);
+  counted.sent = bytes.length;
+  return bytes.length === 0
+    ? { body: { kind: "none" }, framing: emptyFraming(call.method) }
+    : { body: { kind: "bytes", bytes }, framing: { bytes: bytes.length } };
+}
+
+function filledBytes(one: Exchange, bytes: Buffer, used: UsedSecrets): Buffer {
+  const { vault } = one.parts;
+  if (vault.empty || bytes.length === 0) return bytes;
+  const pass = vault.outgoing(one.facts, "body", bodyEscape(one), used.at("body"));
+  return Buffer.concat([pass.write(bytes), pass.end()]);
+}
+
+function streamed(
+  one: Exchange,
+  source: Readable,
+  length: number | undefined,
+  used: UsedSecrets,
+): { readonly body: OutgoingBody; readonly framing: Framing } {
+  const { vault } = one.parts;
+  const destination = one.facts;
+  const pass = vault.empty
+    ? undefined
+    : vault.outgoing(destination, "body", bodyEscape(one), used.at("body"));
+  // Filling changes the length; watching alone does not.
+  const keepsLength = pass === undefined || !vault.mayFill(destination, "body");
+  const stream = fillingStream(source, pass, used, (bytes) => {
+    one.counted.sent += bytes;
+  });
+  return {
+    body: { kind: "stream", stream, trailers: () => one.call.trailers() },
+    framing: keepsLength && length !== undefined ? { bytes: length } : "chunked",
+  };
+}
+
+function bodyEscape(one: Exchange): "json" | "percent" | "none" {
+  const type = headerOf(one.call.headers, "content-type") ?? "";
+  if (/json/i.test(type)) return "json";
+  return /x-www-form-urlencoded/i.test(type) ? "percent" : "none";
+}

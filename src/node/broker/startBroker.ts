@@ -1,0 +1,99 @@
+import { chmod, mkdir, rm } from "node:fs/promises";
+import type { CallFacts, Judge, Judgement } from "../../core/policy/judge.ts";
+import type { Broker, BrokerHost } from "../../runtime/ports.ts";
+import { Vault, type Secret } from "../secrets/vault.ts";
+import { cachedResolve, resolveWithHost, type Resolve } from "./addresses.ts";
+import { createCertificateAuthority } from "./certificates.ts";
+import { createDialler, type DialOverrides } from "./dial.ts";
+import { Door } from "./door.ts";
+import { sandboxEnvironment, writeCaFiles } from "./environment.ts";
+import type { Waiting } from "./exchangeState.ts";
+import { HeldCalls } from "./heldCalls.ts";
+import { parseAuthority } from "./names.ts";
+import { createUpstream } from "./upstream.ts";
+import { proxyFromEnvironment, type ProxyFor } from "./upstreamProxy.ts";
+
+/** Where the bridge listens inside the sandbox; the sandbox's network namespace is its own, so the port is free. */
+export const defaultProxyUrl = "http://127.0.0.1:61080";
+
+/** What a broker is started with. */
+export interface BrokerOptions {
+  /** The unix socket to listen on; its directory is mounted in the sandbox. */
+  readonly doorSocket: string;
+  readonly judge: Judge;
+  readonly host: BrokerHost;
+  /** `host` or `host:port` of the agent's model. */
+  readonly modelHosts: readonly string[];
+  /** Ours alone: bodies of held calls. */
+  readonly stateDir: string;
+  /** Where the public certificates are written; the sandbox sees it as `sandboxCaDir`. */
+  readonly caFilesDir: string;
+  readonly sandboxCaDir?: string;
+  /** Where programs inside reach the bridge. */
+  readonly proxyUrl?: string;
+  readonly secrets?: readonly Secret[];
+  /** How clients wait while their call is held; left out: a sign of life every 15 seconds, without limit. */
+  readonly waiting?: Partial<Waiting>;
+  /** A call may go out: it counts against the limits of the task. */
+  readonly onPassed?: (facts: CallFacts) => void;
+  /** A person approved a call as a rule from now on. */
+  readonly onRuleApproved?: (facts: CallFacts, judgement: Judgement) => void;
+  /** What tests put in place of the world. */
+  readonly upstream?: DialOverrides & { readonly resolve?: Resolve; readonly proxyFor?: ProxyFor };
+}
+
+/** Opens the only door out of a sandbox (DESIGN §6). */
+export async function startBroker(options: BrokerOptions): Promise<Broker> {
+  const { host, judge, modelHosts, upstream: overrides = {} } = options;
+  const sandboxCaDir = options.sandboxCaDir ?? "/run/holdfast";
+  await mkdir(options.stateDir, { recursive: true, mode: 0o700 });
+  const certificates = await createCertificateAuthority("Holdfast transaction");
+  await writeCaFiles(options.caFilesDir, certificates.certificate);
+  const dialler = createDialler(overrides.proxyFor ?? proxyFromEnvironment(process.env), overrides);
+  const upstream = createUpstream(dialler);
+  const held = await HeldCalls.open(host, options.stateDir);
+  const door = new Door(
+    {
+      host,
+      judge,
+      vault: new Vault(options.secrets ?? []),
+      upstream,
+      resolve: cachedResolve(overrides.resolve ?? resolveWithHost),
+      isModelHost: modelHostTest(modelHosts),
+      held,
+      waiting: { ...options.waiting, keepAliveSeconds: options.waiting?.keepAliveSeconds ?? 15 },
+      ...(options.onPassed === undefined ? {} : { onPassed: options.onPassed }),
+      ...(options.onRuleApproved === undefined ? {} : { onRuleApproved: options.onRuleApproved }),
+    },
+    certificates,
+    dialler,
+  );
+  // A socket that a killed supervisor left behind; the directory is ours alone.
+  await rm(options.doorSocket, { force: true });
+  await door.listen(options.doorSocket);
+  // The sandbox may map to another user; who can enter the directory may use the door.
+  await chmod(options.doorSocket, 0o666);
+  return {
+    env: sandboxEnvironment(options.proxyUrl ?? defaultProxyUrl, sandboxCaDir, modelHosts),
+    async close() {
+      // What waits first, then the outer side: nothing may start, and what is on its way is cut off.
+      held.close();
+      dialler.close();
+      upstream.close();
+      await door.close();
+      await rm(options.doorSocket, { force: true });
+    },
+  };
+}
+
+function modelHostTest(
+  modelHosts: readonly string[],
+): (place: { readonly host: string; readonly port: number }) => boolean {
+  const wanted = modelHosts.flatMap((text) => {
+    const anyPort = !/^(?:\[.*\]|[^:]*):\d+$/.test(text);
+    const authority = parseAuthority(text, 443);
+    return authority === undefined ? [] : [{ ...authority, anyPort }];
+  });
+  return ({ host, port }) =>
+    wanted.some((one) => one.host === host && (one.anyPort || one.port === port));
+}

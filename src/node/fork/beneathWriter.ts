@@ -1,0 +1,158 @@
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  copyFileSync,
+  fchmodSync,
+  futimesSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmdirSync,
+  symlinkSync,
+  unlinkSync,
+} from "node:fs";
+import { randomBytes } from "node:crypto";
+import { runNative } from "./runNative.ts";
+import { encodePath } from "./pathBytes.ts";
+
+const openAsPlace = 0o10000000;
+const gone: ReadonlySet<string> = new Set(["ENOENT", "ENOTDIR"]);
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? "";
+}
+
+function inside(parent: number, name: string): Buffer {
+  return Buffer.concat([Buffer.from(`/proc/self/fd/${parent}/`), encodePath(name)]);
+}
+
+/**
+ * Writes below a directory that an agent has written, following no symbolic link in any component: each is opened from
+ * the descriptor of the one before. A file appears whole, by rename.
+ */
+export class BeneathWriter {
+  readonly #root: string;
+  readonly #nativePath: string;
+
+  constructor(root: string, nativePath: string) {
+    this.#root = root;
+    this.#nativePath = nativePath;
+  }
+
+  /** Removes what stands there, whatever it is. */
+  async remove(path: string): Promise<void> {
+    const parent = this.#open(path, false);
+    if (parent === undefined) return;
+    try {
+      const place = inside(parent, lastOf(path));
+      if (lstatSync(place, { throwIfNoEntry: false }) === undefined) return;
+      const aside = inside(parent, `.holdfast-${randomBytes(6).toString("hex")}`);
+      renameSync(place, aside); // under a name that our own program can be given, whatever bytes the old one had
+      if (lstatSync(aside).isDirectory())
+        await runNative(this.#nativePath, "remove", [
+          `/proc/${process.pid}/fd/${parent}/${nameOf(aside)}`,
+        ]);
+      else unlinkSync(aside);
+    } finally {
+      closeSync(parent);
+    }
+  }
+
+  /** Removes a directory when it is empty. False when it is not, or not there. */
+  removeEmpty(path: string): boolean {
+    const parent = this.#open(path, false);
+    if (parent === undefined) return false;
+    try {
+      rmdirSync(inside(parent, lastOf(path)));
+      return true;
+    } catch (error) {
+      if (["ENOTEMPTY", "EEXIST", ...gone].includes(codeOf(error))) return false;
+      throw error;
+    } finally {
+      closeSync(parent);
+    }
+  }
+
+  makeDirectory(path: string, mode: number): void {
+    this.#with(path, (place) => {
+      if (lstatSync(place, { throwIfNoEntry: false })?.isDirectory() !== true) mkdirSync(place);
+      chmodSync(place, mode);
+    });
+  }
+
+  /** Copies a file of ours there; blocks are shared where they can be. */
+  putFile(path: string, source: string, mode: number, mtimeMs?: number): void {
+    this.#with(path, (place, beside) => {
+      copyFileSync(source, beside, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
+      const fd = openSync(beside, constants.O_RDWR | constants.O_NOFOLLOW);
+      try {
+        if (mtimeMs !== undefined) futimesSync(fd, mtimeMs / 1000, mtimeMs / 1000);
+        fchmodSync(fd, mode);
+      } finally {
+        closeSync(fd);
+      }
+      renameSync(beside, place);
+    });
+  }
+
+  putLink(path: string, target: string): void {
+    this.#with(path, (place, beside) => {
+      symlinkSync(encodePath(target), beside);
+      renameSync(beside, place);
+    });
+  }
+
+  /** Not of a symbolic link, which has no mode of its own. */
+  setMode(path: string, mode: number): void {
+    this.#with(path, (place) => {
+      if (lstatSync(place).isSymbolicLink()) return;
+      const fd = openSync(place, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+      fchmodSync(fd, mode);
+      closeSync(fd);
+    });
+  }
+
+  #with(path: string, use: (place: Buffer, beside: Buffer) => void): void {
+    const parent = this.#open(path, true);
+    if (parent === undefined) throw new Error(`no directory for ${JSON.stringify(path)}`);
+    try {
+      const beside = inside(parent, `.holdfast-${randomBytes(6).toString("hex")}`);
+      use(inside(parent, lastOf(path)), beside);
+    } finally {
+      closeSync(parent);
+    }
+  }
+
+  /** The parent of the last component, made where it is missing and asked for. */
+  #open(path: string, make: boolean): number | undefined {
+    const flags = openAsPlace | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+    let at = openSync(this.#root, openAsPlace | constants.O_DIRECTORY);
+    for (const part of path.split("/").slice(0, -1)) {
+      if (part === "" || part === "." || part === "..")
+        throw new Error(`not below a root: ${path}`);
+      const place = inside(at, part);
+      try {
+        if (make && lstatSync(place, { throwIfNoEntry: false }) === undefined) mkdirSync(place);
+        const next = openSync(place, flags);
+        closeSync(at);
+        at = next;
+      } catch (error) {
+        closeSync(at);
+        if (!make && gone.has(codeOf(error))) return undefined;
+        throw error;
+      }
+    }
+    return at;
+  }
+}
+
+function lastOf(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}
+
+function nameOf(place: Buffer): string {
+  const text = place.toString("utf8");
+  return text.slice(text.lastIndexOf("/") + 1);
+}

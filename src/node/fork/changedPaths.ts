@@ -1,0 +1,94 @@
+import type { ChangedPath } from "../../runtime/ports.ts";
+import type { Reader } from "./reader.ts";
+import { findRenames, type RenameSide } from "./renames.ts";
+import { ignoredOf } from "./ignoreRules.ts";
+import type { ScanRecord } from "./scanRecords.ts";
+
+function kindOf(record: ScanRecord): ChangedPath["change"] {
+  switch (record.code) {
+    case "A":
+      return "added";
+    case "D":
+      return "deleted";
+    case "P":
+      return "mode";
+    case "T":
+      return "symlink";
+    case "M":
+    case "U":
+    case "E":
+    case "O":
+      return "modified";
+  }
+}
+
+function typeOf(record: ScanRecord): "file" | "symlink" | "directory" {
+  return record.type === "other" ? "file" : record.type;
+}
+
+function sideOf(record: ScanRecord, ignored: ReadonlySet<string>): RenameSide {
+  return { ...record, ignored: ignored.has(record.path) };
+}
+
+/** What masking itself has changed is no change of the agent's: the masked text is the base. */
+async function withoutMasks(records: readonly ScanRecord[], reader: Reader): Promise<ScanRecord[]> {
+  const kept: ScanRecord[] = [];
+  for (const record of records) {
+    const masked = reader.masks.masked(record.path);
+    const base = masked === undefined ? undefined : await reader.stat("base", record.path);
+    if (masked === undefined || base === undefined) {
+      kept.push(record);
+    } else if (record.code === "D") {
+      kept.push({ ...record, size: masked.length });
+    } else {
+      const bytes = await reader.read("shadow", record.path);
+      const same = record.code !== "T" && bytes !== undefined && masked.equals(bytes);
+      if (!same) kept.push(record);
+      else if (record.mode !== base.mode) kept.push({ ...record, code: "P" });
+    }
+  }
+  return kept;
+}
+
+/** The change set's paths from the records of a scan: kinds, renames by content, the base's ignore rules. */
+export async function changedPaths(
+  records: readonly ScanRecord[],
+  reader: Reader,
+  state: string,
+): Promise<readonly ChangedPath[]> {
+  const readable = records.filter(({ code }) => code !== "E" && code !== "O");
+  const kept = await withoutMasks(readable, reader);
+  const ignored = await ignoredOf(
+    state,
+    kept.map((record) => ({ path: record.path, directory: record.type === "directory" })),
+    (path) => reader.read("base", path),
+  );
+  const files = kept.filter((record) => record.type === "file");
+  const renames = await findRenames(
+    files.filter((record) => record.code === "D").map((record) => sideOf(record, ignored)),
+    files.filter((record) => record.code === "A").map((record) => sideOf(record, ignored)),
+    {
+      deleted: (side) => reader.read("base", side.path),
+      added: (side) => reader.read("shadow", side.path),
+    },
+  );
+  const moved = new Set(renames.values());
+  return kept
+    .filter((record) => record.code !== "D" || !moved.has(record.path))
+    .map((record) => {
+      const from = renames.get(record.path);
+      return {
+        path: record.path,
+        change: from === undefined ? kindOf(record) : "renamed",
+        ...(from !== undefined && { from }),
+        ...(record.code !== "D" && { mode: record.mode }),
+        bytes: record.size,
+        type: typeOf(record),
+        ignored: ignored.has(record.path),
+        ...(record.code !== "D" && {
+          stamp: `${record.ino}.${record.ctime}`,
+          changedAtMs: Number(BigInt(record.ctime) / 1_000_000n),
+        }),
+      };
+    });
+}

@@ -1,0 +1,154 @@
+import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import path from "node:path";
+import { parse, printParseErrorCode, type ParseError } from "jsonc-parser";
+import * as z from "zod";
+import { Failure, messageOf } from "../../base/errors.ts";
+import { ownServer } from "./mcpConfiguration.ts";
+
+/** Written by people: a file larger than this, in bytes, is something else. */
+const largest = 1024 * 1024;
+
+const name = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/, "a name has letters, digits, dashes and underscores")
+  .refine((one) => one !== ownServer, `"${ownServer}" is the name of Holdfast's own server`);
+
+const workspaces = z.array(z.string().startsWith("/")).optional();
+
+const programServer = z.strictObject({
+  type: z.literal("stdio").optional(),
+  command: z.string().min(1),
+  args: z.array(z.string()).default([]),
+  env: z.record(z.string(), z.string()).default({}),
+  /** Absolute; left out: the person's home directory. */
+  cwd: z.string().startsWith("/").optional(),
+  /** The workspaces that it is for; left out: all. */
+  workspaces,
+});
+
+const addressServer = z.strictObject({
+  type: z.enum(["http", "streamable-http"]).optional(),
+  url: z.url({ protocol: /^https?$/ }),
+  headers: z.record(z.string(), z.string()).default({}),
+  workspaces,
+});
+
+const settings = z.strictObject({
+  $schema: z.string().optional(),
+  mcpServers: z.record(name, z.union([programServer, addressServer])),
+});
+
+/** One MCP server as the person configured it: a program on this machine, or an address. Values of `env` and `headers`
+ * may hold `$HOLDFAST_SECRET_NAME`. */
+export type McpServer = { readonly name: string } & (
+  z.output<typeof programServer> | z.output<typeof addressServer>
+);
+
+/** The person's own file: `$XDG_CONFIG_HOME/holdfast/mcp.json`, else `~/.config/holdfast/mcp.json`. */
+export function mcpSettingsPath(env: Readonly<Record<string, string | undefined>>): string {
+  const configured = env["XDG_CONFIG_HOME"];
+  const base =
+    configured !== undefined && path.isAbsolute(configured)
+      ? configured
+      : path.join(homedir(), ".config");
+  return path.join(base, "holdfast", "mcp.json");
+}
+
+/**
+ * The servers that the person configured for a workspace, by name. Comments and trailing commas are allowed; no file means none.
+ *
+ * @throws Failure `mcp-invalid` naming the file and what is wrong; `mcp-foreign` when others can write the file.
+ */
+export function readMcpServers(
+  env: Readonly<Record<string, string | undefined>>,
+  workspace: string,
+): readonly McpServer[] {
+  const file = mcpSettingsPath(env);
+  const text = readOwn(file);
+  const all = text === undefined ? [] : parseMcpSettings(text, file);
+  return all.filter((one) => one.workspaces?.includes(workspace) !== false);
+}
+
+/** Parses the text of such a file. Throws a Failure `mcp-invalid`. */
+export function parseMcpSettings(text: string, file: string): readonly McpServer[] {
+  const problems: ParseError[] = [];
+  const value = parse(text, problems, { allowTrailingComma: true }) as unknown;
+  const [first] = problems;
+  if (first !== undefined) {
+    const line = text.slice(0, first.offset).split("\n").length;
+    throw invalid(`${file}:${line}: not valid JSON: ${printParseErrorCode(first.error)}`);
+  }
+  const parsed = settings.safeParse(value);
+  if (!parsed.success) {
+    throw invalid(`${file}: ${parsed.error.issues.map(issueText).join("; ")}`);
+  }
+  return Object.entries(parsed.data.mcpServers).map(([server, one]) => ({ name: server, ...one }));
+}
+
+function issueText(issue: z.core.$ZodIssue): string {
+  const where = issue.path.map(String).join(".");
+  if (issue.code === "invalid_key") return `${where}: ${issue.issues.map(issueText).join("; ")}`;
+  if (issue.code !== "invalid_union")
+    return where === "" ? issue.message : `${where}: ${issue.message}`;
+  return `${where}: neither a program (command, args, env, cwd) nor an address (url, headers)`;
+}
+
+function invalid(message: string): Failure {
+  return new Failure("failed", "mcp-invalid", message, "correct the file; docs/mcp.md shows one");
+}
+
+/** The file's text; undefined when there is none. Whoever can write it decides what runs on this machine. */
+function readOwn(file: string): string | undefined {
+  const descriptor = openIfThere(file, 0);
+  if (descriptor === undefined) return undefined;
+  try {
+    const found = fstatSync(descriptor);
+    if (!found.isFile() || found.size > largest) throw invalid(`${file} is not a file of settings`);
+    const ours = process.getuid === undefined || found.uid === process.getuid() || found.uid === 0;
+    if (!ours || (found.mode & 0o022) !== 0) {
+      const fix = `chmod go-w ${file}, and own it yourself`;
+      throw new Failure("refused", "mcp-foreign", `others can write ${file}`, fix);
+    }
+    return readFileSync(descriptor, "utf8");
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function openIfThere(file: string, flags: number): number | undefined {
+  try {
+    return openSync(file, constants.O_RDONLY | constants.O_NONBLOCK | flags);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR" || code === "ELOOP") return undefined;
+    throw invalid(`${file} cannot be read: ${messageOf(error)}`);
+  }
+}
+
+/** A server that a workspace's `.mcp.json` asks for. It is not run: a person may take it over into their own file. */
+export interface OfferedServer {
+  readonly name: string;
+  /** Its entry, as it stands there. */
+  readonly entry: unknown;
+}
+
+const offers = z.looseObject({ mcpServers: z.record(z.string(), z.unknown()) });
+
+/** What the workspace's `.mcp.json` offers; a file that cannot be read offers nothing. Never a link. */
+export function readOffers(workspace: string): readonly OfferedServer[] {
+  const descriptor = openIfThere(path.join(workspace, ".mcp.json"), constants.O_NOFOLLOW);
+  if (descriptor === undefined) return [];
+  try {
+    const found = fstatSync(descriptor);
+    if (!found.isFile() || found.size > largest) return [];
+    const parsed = offers.safeParse(parse(readFileSync(descriptor, "utf8")));
+    if (!parsed.success) return [];
+    return Object.entries(parsed.data.mcpServers).map(([offered, entry]) => ({
+      name: offered,
+      entry,
+    }));
+  } finally {
+    closeSync(descriptor);
+  }
+}

@@ -1,0 +1,129 @@
+import { lstatSync, mkdirSync, readdirSync, realpathSync, statSync } from "node:fs";
+import { homedir } from "node:os";
+import path from "node:path";
+import { randomBytes } from "node:crypto";
+import { Failure, messageOf } from "../../base/errors.ts";
+import { foldTransaction, type TransactionState } from "../../core/transaction/transactionState.ts";
+import type { TransactionPaths } from "../../runtime/ports.ts";
+import { readJournal, journalPath } from "../journal/journalFile.ts";
+
+/** Where all state lives: `$HOLDFAST_HOME`, else `$XDG_STATE_HOME/holdfast`, else `~/.local/state/holdfast`. */
+export function homeDirectory(env: NodeJS.ProcessEnv): string {
+  const explicit = env["HOLDFAST_HOME"];
+  if (explicit !== undefined && explicit !== "") return path.resolve(explicit);
+  const state = env["XDG_STATE_HOME"];
+  const base =
+    state !== undefined && path.isAbsolute(state) ? state : path.join(homedir(), ".local/state");
+  return path.join(base, "holdfast");
+}
+
+/** Makes the home directory, private to its owner, and returns its real path. Refuses one that others can write. */
+export function openHome(env: NodeJS.ProcessEnv): string {
+  const home = homeDirectory(env);
+  try {
+    mkdirSync(path.join(home, "transactions"), { recursive: true, mode: 0o700 });
+  } catch (error) {
+    const fix = "set HOLDFAST_HOME to a directory of yours on a disk with room";
+    throw new Failure(
+      "failed",
+      "home-unusable",
+      `${home} cannot be made: ${messageOf(error)}`,
+      fix,
+    );
+  }
+  const found = statSync(home);
+  const mine = process.getuid === undefined || found.uid === process.getuid();
+  if (!mine || (found.mode & 0o022) !== 0) {
+    const fix = `chmod 700 ${home}, or set HOLDFAST_HOME to a directory of yours`;
+    throw new Failure("refused", "home-not-private", `others can write ${home}`, fix);
+  }
+  return realpathSync(home);
+}
+
+/** A new transaction's name: sorts by time, e.g. `t20261129-150212-3fa9c1`. */
+export function newTransactionId(now: Date): string {
+  const stamp = now.toISOString().replaceAll(/[-:]/g, "").replace("T", "-").slice(0, 15);
+  return `t${stamp}-${randomBytes(3).toString("hex")}`;
+}
+
+const idShape = /^t\d{8}-\d{6}-[0-9a-f]{6}$/;
+
+/** The directories of one transaction. */
+export function transactionPaths(home: string, transaction: string): TransactionPaths {
+  const root = path.join(home, "transactions", transaction);
+  return {
+    root,
+    base: path.join(root, "base"),
+    door: path.join(root, "door"),
+    state: path.join(root, "state"),
+  };
+}
+
+/** Makes a new transaction's directories, each 0700. */
+export function makeTransaction(home: string, transaction: string): TransactionPaths {
+  const paths = transactionPaths(home, transaction);
+  mkdirSync(paths.root, { mode: 0o700 });
+  for (const dir of [paths.base, paths.door, paths.state]) mkdirSync(dir, { mode: 0o700 });
+  return paths;
+}
+
+/** One transaction as found on disk. `problem` says why its journal cannot be read; its state is then unknown. */
+export interface FoundTransaction {
+  readonly transaction: string;
+  readonly paths: TransactionPaths;
+  readonly state: TransactionState | undefined;
+  readonly problem?: string;
+}
+
+/** Reads one transaction's journal; never throws for what a hand may have moved or deleted. */
+export function findTransaction(home: string, transaction: string): FoundTransaction {
+  const paths = transactionPaths(home, transaction);
+  try {
+    const reading = readJournal(paths.root);
+    const state = foldTransaction(reading.entries);
+    const found = { transaction, paths, state: state.transaction === "" ? undefined : state };
+    if (reading.broken !== undefined)
+      return { ...found, problem: `broken at line ${reading.broken.line}` };
+    return state.transaction === "" ? { ...found, problem: "its journal is empty" } : found;
+  } catch (error) {
+    return { transaction, paths, state: undefined, problem: messageOf(error) };
+  }
+}
+
+/** All transactions, oldest first. */
+export function listTransactions(home: string): readonly FoundTransaction[] {
+  const names = readdirSync(path.join(home, "transactions")).filter((name) => idShape.test(name));
+  return names.sort().map((name) => findTransaction(home, name));
+}
+
+/** Finds the transaction that a person names: an id, or `latest` of this workspace. Throws a Failure otherwise. */
+export function resolveTransaction(
+  home: string,
+  name: string,
+  workspace: string,
+): FoundTransaction {
+  if (name !== "latest") {
+    if (idShape.test(name)) {
+      const found = findTransaction(home, name);
+      if (lstatSync(journalPath(found.paths.root), { throwIfNoEntry: false }) !== undefined)
+        return found;
+    }
+    const fix = "`holdfast list` shows the transactions there are";
+    throw new Failure(
+      "failed",
+      "no-transaction",
+      `there is no transaction ${JSON.stringify(name)}`,
+      fix,
+    );
+  }
+  const all = listTransactions(home);
+  const here = all.filter((one) => one.state?.workspace === workspace);
+  const latest = here.at(-1);
+  if (latest !== undefined) return latest;
+  const elsewhere = all.at(-1)?.state;
+  const fix =
+    elsewhere === undefined
+      ? "start one with `holdfast run`"
+      : `the latest of all is ${elsewhere.transaction} in ${elsewhere.workspace}`;
+  throw new Failure("failed", "no-transaction", `there is no transaction of ${workspace}`, fix);
+}
