@@ -1,0 +1,199 @@
+import type { EntryOf, ToolKind } from "../core/journal/entry.ts";
+import type { AgentEvent } from "./agent.ts";
+import type { Journal } from "./journal.ts";
+
+/** A tool call that has begun and not ended. */
+export interface RunningCall {
+  readonly call: string;
+  readonly seq: number;
+  readonly toolKind: ToolKind;
+  /** The input as text, to find which of several running calls started a process. */
+  readonly inputText: string;
+  /** Milliseconds since 1970. */
+  readonly startedMs: number;
+}
+
+/** A tool call that has ended. */
+export interface EndedCall extends RunningCall {
+  readonly endedMs: number;
+}
+
+type Source = "hook" | "acp" | "stream" | "kernel";
+type Finished = Extract<AgentEvent, { type: "toolFinished" }>;
+type Status = EntryOf<"tool.finished">["status"];
+
+/** How long the end of a call that `ran` waits for its process's exit to be told, milliseconds: the two come by ways of
+ * their own. */
+const exitPatienceMs = 500;
+
+/**
+ * Joins what the agent says into tool calls, by id. A call that is told twice is written once; an end without a
+ * beginning makes its beginning; an end that comes after another end is ignored; a beginning that comes after the end
+ * is kept as an event. Where the agent does not say how a call ended, the exit of the first process under it does.
+ */
+export class ToolCalls {
+  readonly #journal: Journal;
+  readonly #running = new Map<string, RunningCall>();
+  readonly #known = new Map<string, number>();
+  readonly #ended = new Set<string>();
+  /** Calls whose beginning nobody told. */
+  readonly #untold = new Set<string>();
+  /** By the call's `seq`: `undefined` while its first process runs, then its exit code (null: by a signal). */
+  readonly #exits = new Map<number, number | null | undefined>();
+  /** Ends that wait for an exit, by the call's `seq`. */
+  readonly #waiting = new Map<number, () => void>();
+  readonly #onEnd: (call: EndedCall) => void;
+  readonly #beforeEnd: () => void;
+
+  /** `beforeEnd`: called when the agent says that a call has ended, while the call still counts as running. */
+  constructor(
+    journal: Journal,
+    onEnd: (call: EndedCall) => void,
+    beforeEnd: () => void = () => undefined,
+  ) {
+    this.#journal = journal;
+    this.#onEnd = onEnd;
+    this.#beforeEnd = beforeEnd;
+  }
+
+  /** Calls under way, oldest first. */
+  running(): readonly RunningCall[] {
+    return [...this.#running.values()];
+  }
+
+  /** The `seq` of the call that most probably causes what happens now: the one that began last. */
+  current(): number | undefined {
+    return this.running().at(-1)?.seq;
+  }
+
+  /** The call that has one of these ids; else the running one, latest first, whose input is or contains this. */
+  find(ids: readonly string[], input: unknown): number | undefined {
+    for (const id of ids) {
+      const seq = this.#known.get(id);
+      if (seq !== undefined) return seq;
+    }
+    const text = JSON.stringify(input ?? {});
+    return this.running().findLast(({ inputText }) => text !== "{}" && inputText.includes(text))
+      ?.seq;
+  }
+
+  take(event: AgentEvent, source: Source): void {
+    switch (event.type) {
+      case "toolStarted":
+        this.#started(event, source);
+        return;
+      case "toolFinished":
+        if (source !== "kernel") this.#beforeEnd();
+        this.#finished(event, source);
+        return;
+      case "session":
+      case "other":
+        this.#event(event.type === "session" ? "session" : event.event, event.data, source);
+    }
+  }
+
+  /** The agent started a process for the call of this `seq`. */
+  processStarted(seq: number): void {
+    if (!this.#exits.has(seq)) this.#exits.set(seq, undefined);
+  }
+
+  /** That process has ended. */
+  processEnded(seq: number, exitCode: number | null): void {
+    this.#exits.set(seq, exitCode);
+    this.#waiting.get(seq)?.();
+  }
+
+  /** Ends what still runs: the agent is gone. */
+  endAll(): void {
+    for (const settle of [...this.#waiting.values()]) settle();
+    for (const call of this.running()) {
+      const output = "the agent ended before this call did";
+      this.#finished(
+        { type: "toolFinished", call: call.call, status: "cancelled", output },
+        "stream",
+      );
+    }
+  }
+
+  #event(event: string, data: unknown, source: Source): void {
+    this.#journal.append({ kind: "agent.event", source, event, data: this.#journal.keep(data) });
+  }
+
+  #started(event: Extract<AgentEvent, { type: "toolStarted" }>, source: Source): void {
+    if (this.#known.has(event.call)) {
+      if (this.#untold.delete(event.call)) this.#event("late beginning of a call", event, source);
+      return;
+    }
+    const parent = event.parentCall === undefined ? undefined : this.#known.get(event.parentCall);
+    const { call, tool, toolKind, title } = event;
+    const { entry } = this.#journal.append({
+      kind: "tool.started",
+      source,
+      ...(parent === undefined ? {} : { parent }),
+      call,
+      tool,
+      toolKind,
+      title,
+      input: this.#journal.keep(event.input),
+      ...(event.agent === undefined ? {} : { agent: event.agent }),
+    });
+    this.#known.set(call, entry.seq);
+    const inputText =
+      typeof event.input === "string" ? event.input : JSON.stringify(event.input ?? "");
+    const startedMs = event.atMs ?? Date.parse(entry.at);
+    this.#running.set(call, { call, seq: entry.seq, toolKind, inputText, startedMs });
+  }
+
+  #finished(event: Finished, source: Source): void {
+    const { call, status } = event;
+    if (this.#ended.has(call)) return;
+    if (!this.#known.has(call)) {
+      this.#untold.add(call);
+      const title = "a call whose start was not told";
+      this.#started(
+        { type: "toolStarted", call, tool: "unknown", toolKind: "other", title, input: null },
+        source,
+      );
+    }
+    this.#ended.add(call);
+    if (status !== "ran") {
+      this.#settle(event, status, source);
+      return;
+    }
+    const seq = this.#known.get(call) ?? 0;
+    if (!this.#exits.has(seq) || this.#exits.get(seq) !== undefined) {
+      this.#settle(event, this.#statusByExit(seq), source);
+      return;
+    }
+    const settle = (): void => {
+      clearTimeout(timer);
+      this.#waiting.delete(seq);
+      this.#settle(event, this.#statusByExit(seq), source);
+    };
+    const timer = setTimeout(settle, exitPatienceMs);
+    this.#waiting.set(seq, settle);
+  }
+
+  #statusByExit(seq: number): Status {
+    const exitCode = this.#exits.get(seq);
+    return exitCode === undefined || exitCode === 0 ? "ok" : "failed";
+  }
+
+  #settle(event: Finished, status: Status, source: Source): void {
+    const { call } = event;
+    const parent = this.#known.get(call);
+    const { entry } = this.#journal.append({
+      kind: "tool.finished",
+      source,
+      ...(parent === undefined ? {} : { parent }),
+      call,
+      status,
+      output: this.#journal.keep(event.output),
+      ...(event.durationMs === undefined ? {} : { durationMs: event.durationMs }),
+    });
+    const running = this.#running.get(call);
+    this.#running.delete(call);
+    if (running !== undefined)
+      this.#onEnd({ ...running, endedMs: event.atMs ?? Date.parse(entry.at) });
+  }
+}

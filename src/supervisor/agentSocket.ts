@@ -1,0 +1,43 @@
+import { createServer } from "node:net";
+import { chmodSync } from "node:fs";
+import path from "node:path";
+import { LineSplitter, parseJson } from "../base/jsonl.ts";
+import { listenPrivately } from "./controlServer.ts";
+
+/** Longest line an agent may send, characters: a tool's result with a large file fits. */
+const longest = 64 * 1024 * 1024;
+
+/**
+ * The agent-facing socket `agent.sock`, the only one of ours that the sandbox sees: JSON Lines, one way. It accepts
+ * events and answers nothing, so that nothing inside can ask, decide or read.
+ */
+export async function listenToAgent(
+  door: string,
+  onEvent: (raw: unknown) => void,
+): Promise<{ close(): Promise<void> }> {
+  const server = createServer((socket) => {
+    const splitter = new LineSplitter(longest);
+    socket.setEncoding("utf8");
+    const take = (line: string): void => {
+      if (line.trim() === "") return;
+      onEvent(parseJson(line) ?? { event: "unparsable", text: line.slice(0, 4000) });
+    };
+    socket.on("data", (text: string) => {
+      try {
+        splitter.push(text).forEach(take);
+      } catch (error) {
+        if (!(error instanceof RangeError)) throw error;
+        onEvent({ event: "oversized", limit: longest });
+        socket.destroy();
+      }
+    });
+    socket.on("end", () => take(splitter.rest));
+    socket.on("error", () => socket.destroy());
+  });
+  await listenPrivately(server, door, "agent.sock");
+  // Inside the sandbox the agent may run under another user id of ours.
+  chmodSync(path.join(door, "agent.sock"), 0o666);
+  return {
+    close: () => new Promise((resolve) => server.close(() => resolve())),
+  };
+}

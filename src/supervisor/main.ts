@@ -1,0 +1,206 @@
+import { appendFileSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import path from "node:path";
+import { text } from "node:stream/consumers";
+import { Failure, messageOf } from "../base/errors.ts";
+import { parseJson } from "../base/jsonl.ts";
+import { adapterOf } from "../node/agents/registry.ts";
+import { hookProgram } from "../node/sandbox/insidePaths.ts";
+import { ownServer } from "../node/mcp/mcpConfiguration.ts";
+import { outputLogOf } from "../node/state/outputLog.ts";
+import type { TransactionPaths } from "../runtime/ports.ts";
+import { OpenTransaction } from "../runtime/openTransaction.ts";
+import { listenToAgent } from "./agentSocket.ts";
+import { agentTools } from "./agentTools.ts";
+import { beginBroker } from "./beginBroker.ts";
+import { readMcpSetup } from "./beginGateway.ts";
+import { listenPrivately } from "./controlServer.ts";
+import { version } from "./installationPaths.ts";
+import { SessionDesk } from "./sessionDesk.ts";
+import { startSpec, type StartReport, type StartSpec } from "./startSpec.ts";
+import { saveCheckSettings, saveFork } from "./stateFiles.ts";
+import { TerminalRelay } from "./terminalRelay.ts";
+import { TransactionSupervisor } from "./transactionSupervisor.ts";
+
+function report(line: StartReport): void {
+  process.stdout.write(`${JSON.stringify(line)}\n`);
+}
+
+function reportFailure(error: unknown): void {
+  const failure =
+    error instanceof Failure
+      ? error
+      : new Failure(
+          "failed",
+          "internal",
+          `internal error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+        );
+  const { kind, code, message, fix } = failure;
+  report({ type: "failed", kind, code, message, ...(fix === undefined ? {} : { fix }) });
+}
+
+function pathsOf(root: string): TransactionPaths {
+  return {
+    root,
+    base: path.join(root, "base"),
+    door: path.join(root, "door"),
+    state: path.join(root, "state"),
+  };
+}
+
+/** Begins a transaction: fork, door, sandbox, agent; its terminal is served until the agent's output ends. */
+async function begin(
+  supervisor: TransactionSupervisor,
+  spec: StartSpec,
+  signal: AbortSignal,
+): Promise<void> {
+  const { paths, journal, holds, adapters } = supervisor;
+  const adapter = adapterOf(spec.agent, process.env, spec.workspace);
+  const transaction = path.basename(paths.root);
+  const mcp = await readMcpSetup(spec, paths);
+  const doors = { spec, paths, mcp, tools: agentTools(supervisor, spec) };
+  const mcpServers = [ownServer, ...mcp.servers.map(({ name }) => name)];
+  const open = await OpenTransaction.begin(
+    {
+      transaction,
+      version,
+      workspace: spec.workspace,
+      paths,
+      cwd: spec.cwd,
+      command: spec.command,
+      ...(spec.task === undefined ? {} : { task: spec.task }),
+      ...(spec.prompt === undefined ? {} : { prompt: spec.prompt }),
+      limits: spec.limits,
+      backend: spec.backend,
+      onExit: spec.onExit,
+      ...(spec.terminal === undefined || adapter.speaks !== undefined
+        ? {}
+        : { terminal: spec.terminal }),
+      unsafeNoSandbox: spec.unsafeNoSandbox,
+      ...(spec.allow === undefined ? {} : { allow: spec.allow }),
+      attended: spec.waitForClient,
+      mcpServers,
+      env: process.env,
+      signal,
+      onProgress: (line) => report({ type: "progress", text: line }),
+    },
+    {
+      journal,
+      holds,
+      workspaces: adapters.workspaces,
+      sandboxes: adapters.sandboxes,
+      adapter,
+      hook: hookProgram,
+      startBroker: (host, launch) =>
+        beginBroker(doors, host, launch, (secrets) =>
+          supervisor.traces.begin(spec.traceEndpoint, secrets),
+        ),
+      listenToAgent: (onEvent) => listenToAgent(paths.door, onEvent),
+      saveFork: (fork) => saveFork(paths, fork),
+      onChanged: (changed) => supervisor.changed(changed),
+    },
+  );
+  const session =
+    adapter.speaks === undefined ? undefined : speakWith(supervisor, spec, open, mcpServers);
+  await serveTerminal(open, session?.streams ?? open.sandbox, paths, spec.waitForClient);
+  supervisor.run(open, session);
+}
+
+function speakWith(
+  supervisor: TransactionSupervisor,
+  spec: StartSpec,
+  open: OpenTransaction,
+  mcpServers: readonly string[],
+): SessionDesk {
+  const { journal } = supervisor;
+  return new SessionDesk({
+    open,
+    journal,
+    speak: async (request) => {
+      // The protocol's schemas take a while to load, and most agents do not speak it.
+      const { AcpSession } = await import("../node/agents/acpSession.ts");
+      return AcpSession.open(request);
+    },
+    cwd: spec.cwd,
+    mcpServers,
+    ...(spec.prompt === undefined ? {} : { prompt: spec.prompt }),
+    once: spec.keepSession !== true,
+    seal: () => supervisor.seal(),
+  });
+}
+
+async function serveTerminal(
+  open: OpenTransaction,
+  streams: SessionDesk["streams"],
+  paths: TransactionPaths,
+  waitForClient: boolean,
+): Promise<void> {
+  const relay = new TerminalRelay(streams, outputLogOf(paths.state), waitForClient);
+  const server = createServer((socket) => relay.attach(socket));
+  // It stays open after the agent's end: who attaches late gets the last output and the end.
+  await listenPrivately(server, paths.root, "terminal.sock");
+  if (waitForClient) setTimeout(() => relay.release(), 10_000).unref();
+  void open.exited.then(async ({ exitCode }) => {
+    await relay.drained;
+    relay.end(exitCode);
+  });
+}
+
+async function main(root: string, mode: string): Promise<void> {
+  const paths = pathsOf(root);
+  const dist = path.dirname(process.argv[1] ?? "");
+  const abort = new AbortController();
+  let supervisor: TransactionSupervisor | undefined;
+  let ending = false;
+  const end = (reason: string): void => {
+    if (ending) return;
+    ending = true;
+    abort.abort(new Failure("failed", "ended", reason));
+    const closed = supervisor?.close(reason) ?? Promise.resolve();
+    void closed.catch((error: unknown) => log(paths, error)).finally(() => process.exit(0));
+  };
+  try {
+    const spec =
+      mode === "begin" ? startSpec.parse(parseJson(await text(process.stdin))) : undefined;
+    if (spec !== undefined) saveCheckSettings(paths, spec.checks);
+    supervisor = TransactionSupervisor.open(paths, dist, end);
+    for (const name of ["SIGTERM", "SIGINT"] as const)
+      process.on(name, () => end(`ended by ${name}`));
+    process.on("SIGHUP", () => undefined);
+    if (spec === undefined) {
+      await supervisor.traces.reopen();
+      await supervisor.resume();
+    } else await begin(supervisor, spec, abort.signal);
+    await supervisor.serve();
+    report({ type: "started" });
+  } catch (error) {
+    reportFailure(error);
+    // What never began leaves nothing behind.
+    if (mode === "begin") rmSync(root, { recursive: true, force: true });
+    process.exit(1);
+  }
+}
+
+function log(paths: TransactionPaths, error: unknown): void {
+  const what = error instanceof Error ? (error.stack ?? error.message) : messageOf(error);
+  appendFileSync(path.join(paths.root, "supervisor.log"), `${new Date().toISOString()} ${what}\n`, {
+    mode: 0o600,
+  });
+}
+
+const [root, mode] = process.argv.slice(2);
+if (root === undefined || (mode !== "begin" && mode !== "reopen")) {
+  process.stderr.write("usage: supervisor ROOT begin|reopen (started by holdfast)\n");
+  process.exit(2);
+}
+process.stdout.on("error", () => undefined); // the starter is gone; the transaction goes on
+process.stderr.on("error", () => undefined);
+process.on("unhandledRejection", (error) => {
+  log(pathsOf(root), error);
+});
+process.on("uncaughtException", (error) => {
+  log(pathsOf(root), error);
+  // A supervisor in an unknown state must not go on: the sandbox dies with it, the journal is whole.
+  process.exit(70);
+});
+void main(root, mode);
