@@ -1,0 +1,63 @@
+import { printJson, text, withControl, type Context, type Verb } from "../context.ts";
+import { Failure } from "../../base/errors.ts";
+
+interface Row {
+  readonly savepoint: string;
+  readonly at: string;
+  readonly name?: string | undefined;
+  readonly files: number;
+}
+
+function printRow(context: Context, row: Row): void {
+  if (context.json) printJson(context, row);
+  else context.print(`${row.savepoint}  ${row.at}  ${row.files} files  ${row.name ?? ""}\n`);
+}
+
+export const savepointVerb: Verb = {
+  usage: "holdfast savepoint TXN [--name TEXT]",
+  summary: "Keeps the state of the shadow, to come back to.",
+  options: { name: "string" },
+  positionals: [1, 1],
+  run: (context) =>
+    withControl(context, async ({ caller }) => {
+      const name = text(context, "name");
+      printRow(context, await caller.call("savepoint", name === undefined ? {} : { name }));
+      return 0;
+    }),
+};
+
+export const savepointsVerb: Verb = {
+  usage: "holdfast savepoints TXN [--json]",
+  summary: "Lists the savepoints, oldest first.",
+  options: {},
+  positionals: [1, 1],
+  run: (context) =>
+    withControl(context, async ({ caller }) => {
+      const rows = await caller.call("savepoints", {});
+      if (context.json) printJson(context, rows);
+      else for (const row of rows) printRow(context, row);
+      return 0;
+    }),
+};
+
+export const restoreVerb: Verb = {
+  usage: "holdfast restore TXN --to SAVEPOINT",
+  summary:
+    "Brings the shadow back to a savepoint; that is itself a savepoint, so it can be undone.",
+  options: { to: "string" },
+  positionals: [1, 1],
+  run: (context) =>
+    withControl(context, async ({ caller }) => {
+      const to = text(context, "to");
+      if (to === undefined) {
+        throw new Failure(
+          "usage",
+          "bad-arguments",
+          "--to is missing",
+          `usage: ${restoreVerb.usage}`,
+        );
+      }
+      printRow(context, await caller.call("restore", { to }));
+      return 0;
+    }),
+};
