@@ -1,0 +1,168 @@
+import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { build } from "esbuild";
+import type { Entry, EntryOf } from "../../src/core/journal/entry.ts";
+import { commandWorlds, eventually, type CommandWorld } from "../support/holdfastCommand.ts";
+
+const source = path.join(import.meta.dirname, "../support/acpAgent.mjs");
+
+const events = (entries: readonly Entry[], event: string): EntryOf<"agent.event">[] =>
+  entries.filter((entry) => entry.kind === "agent.event" && entry.event === event) as never;
+
+const saidIn = (entries: readonly Entry[]): string =>
+  events(entries, "text")
+    .map(({ data }) => (data as { text: string }).text)
+    .join("");
+
+describe("an agent that speaks ACP", () => {
+  const newWorld = commandWorlds();
+  const built = mkdtempSync(path.join(tmpdir(), "holdfast-acp-"));
+  const program = path.join(built, "agent.mjs");
+  before(async () => {
+    // In one file: nothing of this repository is in the sandbox.
+    const shared = { bundle: true, platform: "node", format: "esm" } as const;
+    await build({ ...shared, entryPoints: [source], outfile: program, logLevel: "error" });
+  });
+  after(() => rmSync(built, { recursive: true, force: true }));
+
+  const run = (
+    world: CommandWorld,
+    prompt: string,
+    ...more: string[]
+  ): ReturnType<CommandWorld["run"]> =>
+    world.run(["run", "--agent", "acp", "--prompt", prompt, ...more, "--", "node", program]);
+
+  const begin = async (world: CommandWorld, prompt: string): Promise<void> => {
+    const { code, stderr } = await run(world, prompt, "--detach");
+    assert.equal(code, 0, stderr);
+  };
+
+  it("is prompted, shown, journaled with its ids, and asked nothing", async () => {
+    const world = newWorld({ "hello.txt": "hello\n" });
+    const { code, stdout, stderr } = await run(world, "say think plan write run fail count files");
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /Hello from the agent\./);
+    assert.match(stdout, /• Write written-1\.txt/);
+    assert.match(stdout, /This is prompt 1\./);
+    const entries = await world.entries();
+    assert.deepEqual(
+      events(entries, "prompt").map(({ source }) => source),
+      ["person"],
+    );
+    assert.match(saidIn(entries), /^Hello from the agent\./);
+    assert.match(saidIn(entries), /refused -32601/, "files are not offered");
+    assert.deepEqual(events(entries, "thought")[0]?.data, { text: "Hm." });
+    assert.match(JSON.stringify(events(entries, "plan")[0]?.data), /"content":"Write"/);
+    assert.deepEqual(events(entries, "permission")[0]?.data, {
+      call: "call-1",
+      answer: "allow_once",
+    });
+    const started = entries.filter((entry) => entry.kind === "tool.started");
+    assert.deepEqual(
+      started.map(({ source, call, toolKind, input }) => [source, call, toolKind, input]),
+      [
+        ["acp", "call-1", "edit", { file: path.join(world.workspace, "written-1.txt") }],
+        ["acp", "call-2", "execute", { command: "touch ran.txt" }],
+        ["acp", "call-3", "fetch", {}],
+      ],
+    );
+    const finished = entries.filter((entry) => entry.kind === "tool.finished");
+    assert.deepEqual(
+      finished.map(({ status }) => status),
+      ["ok", "ok", "failed"],
+    );
+    assert.deepEqual(finished[0]?.output, { bytes: 8 });
+    const exec = entries.find(
+      (entry) => entry.kind === "process.exec" && entry.argv[0] === "touch",
+    );
+    assert.equal(exec?.parent, started[1]?.seq, "what it runs hangs under its call");
+    const changed = entries.filter((entry) => entry.kind === "file.changed");
+    assert.deepEqual(changed.map((entry) => entry.path).sort(), ["ran.txt", "written-1.txt"]);
+    assert.ok(!existsSync(path.join(world.workspace, "ran.txt")), "the workspace is as it was");
+    const status = await world.json<{ state: string; exitCode: number; coverage: string }>([
+      "status",
+      "latest",
+    ]);
+    assert.deepEqual([status.state, status.exitCode, status.coverage], ["sealed", 0, "partial"]);
+  }).timeout(60_000);
+
+  it("takes further prompts in the same transaction, and is told of the MCP servers", async () => {
+    const world = newWorld();
+    await begin(world, "write");
+    await eventually(async () => {
+      const { session } = await world.json<{ session?: string }>(["status", "latest"]);
+      return session === "idle" ? true : undefined;
+    }, "the first turn to end");
+    const second = await world.run(["prompt", "latest", "count write"]);
+    assert.equal(second.code, 0, second.stderr);
+    assert.match(second.stdout, /^This is prompt 2\.\n/);
+    assert.deepEqual(await world.json(["prompt", "latest", "servers"]), { stopReason: "end_turn" });
+    const empty = await world.run(["prompt", "latest", " "]);
+    assert.equal(empty.code, 2);
+    const stopped = await world.run(["stop", "latest"]);
+    assert.equal(stopped.code, 0, stopped.stderr);
+    const entries = await world.entries();
+    const servers = [
+      {
+        name: "holdfast",
+        command: "/run/holdfast-native",
+        args: ["connect", "/run/holdfast/mcp.sock", "holdfast"],
+        env: [],
+      },
+    ];
+    assert.equal(saidIn(entries), `This is prompt 2.${JSON.stringify(servers)}`);
+    assert.equal(events(entries, "turn.ended").length, 3);
+    const late = await world.run(["prompt", "latest", "say"]);
+    assert.equal(late.code, 1);
+    assert.match(late.stderr, /there is no session to prompt — prompts go to agents/);
+  }).timeout(60_000);
+
+  it("is cancelled in the middle, refuses a second prompt meanwhile, and goes on afterwards", async () => {
+    const world = newWorld();
+    await begin(world, "wait");
+    await eventually(async () => {
+      const entries = await world.entries();
+      return events(entries, "prompt").length === 1 ? true : undefined;
+    }, "the prompt");
+    const busy = await world.run(["prompt", "latest", "say"]);
+    assert.equal(busy.code, 1);
+    assert.match(busy.stderr, /still works on the prompt before/);
+    const cancelled = await world.run(["cancel", "latest"]);
+    assert.equal(cancelled.code, 0, cancelled.stderr);
+    const ended = await eventually(async () => {
+      return events(await world.entries(), "turn.ended")[0];
+    }, "the end of the turn");
+    assert.deepEqual(ended.data, { stopReason: "cancelled" });
+    const next = await world.run(["prompt", "latest", "say"]);
+    assert.match(next.stdout, /Hello from the agent\./);
+  }).timeout(60_000);
+
+  it("may say what nobody knows, and may die", async () => {
+    const world = newWorld();
+    const odd = await run(world, "odd say");
+    assert.equal(odd.code, 0, odd.stderr);
+    const entries = await world.entries();
+    assert.deepEqual((events(entries, "dance")[0]?.data as { steps: number }).steps, 3);
+    assert.equal(events(entries, "malformed-update").length, 1);
+    assert.match(saidIn(entries), /Hello from the agent/);
+
+    const dead = await run(world, "write die");
+    assert.equal(dead.code, 1);
+    const after = await world.entries();
+    assert.match(JSON.stringify(events(after, "turn.ended")[0]?.data), /"stopReason":"error"/);
+    assert.equal(after.filter((entry) => entry.kind === "transaction.sealed").length, 1);
+  }).timeout(60_000);
+
+  it("says clearly what is wrong with a command that does not speak it", async () => {
+    const world = newWorld();
+    const nothing = await world.run(["run", "--agent", "acp", "--", "node", program]);
+    assert.equal(nothing.code, 2);
+    assert.match(nothing.stderr, /does nothing without a prompt/);
+    const silent = await world.run(["run", "--agent", "acp", "--prompt", "x", "--", "true"]);
+    assert.equal(silent.code, 1);
+    const { notes } = await world.json<{ notes: string[] }>(["status", "latest"]);
+    assert.match(notes.join("\n"), /the agent's session did not begin/);
+  }).timeout(60_000);
+});

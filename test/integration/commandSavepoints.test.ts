@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { commandWorlds, eventually } from "../support/holdfastCommand.ts";
+
+interface Row {
+  readonly savepoint: string;
+  readonly at: string;
+  readonly name?: string;
+  readonly files: number;
+}
+
+describe("holdfast savepoints", () => {
+  const newWorld = commandWorlds();
+
+  it("are taken after calls that changed files; a restore can itself be undone", async () => {
+    const world = newWorld({ "a.txt": "base\n", "kept.txt": "kept\n" });
+    const step = (command: string): string => `sh -c ${JSON.stringify(command)}; sleep 1`;
+    const script = [
+      step("echo one > a.txt"),
+      step("echo two > a.txt; echo new > b.txt"),
+      "true",
+    ].join("; ");
+    await world.run(["run", "--", "sh", "-c", script]);
+    const rows = await world.json<Row[]>(["savepoints", "latest"]);
+    assert.ok(rows.length >= 2, JSON.stringify(rows));
+    const patch = async (): Promise<string> => (await world.run(["diff", "latest"])).stdout;
+    const before = await patch();
+    assert.match(before, /\+two/);
+
+    const left = await world.json<Row>(["restore", "latest", "--to", rows[0]!.savepoint]);
+    const restored = await patch();
+    assert.match(restored, /\+one/);
+    assert.doesNotMatch(restored, /b\.txt|kept\.txt/);
+
+    await world.json<Row>(["restore", "latest", "--to", left.savepoint]);
+    assert.equal(await patch(), before);
+    const entries = await world.entries();
+    assert.equal(entries.filter((entry) => entry.kind === "savepoint.restored").length, 2);
+    assert.equal((await world.run(["commit", "latest"])).code, 0);
+  });
+
+  it("a named one on request while the agent runs", async () => {
+    const world = newWorld({ "a.txt": "base\n" });
+    const script = "echo one > a.txt; while [ ! -e go ]; do sleep 0.1; done";
+    await world.json(["run", "--detach", "--", "sh", "-c", script]);
+    await eventually(
+      async () =>
+        (await world.run(["diff", "latest"])).stdout.includes("+one") ? true : undefined,
+      "the change",
+    );
+    const row = await world.json<Row>(["savepoint", "latest", "--name", "before the refactoring"]);
+    assert.equal(row.name, "before the refactoring");
+    const rows = await world.json<Row[]>(["savepoints", "latest"]);
+    assert.equal(rows.at(-1)?.savepoint, row.savepoint);
+    assert.equal((await world.run(["stop", "latest"])).code, 0);
+  });
+
+  it("one that does not exist is told", async () => {
+    const world = newWorld({ "a.txt": "base\n" });
+    await world.run(["run", "--", "sh", "-c", "echo x > a.txt"]);
+    const { code, stderr } = await world.run(["restore", "latest", "--to", "s-none"]);
+    assert.equal(code, 1);
+    assert.match(stderr, /s-none/);
+  });
+});

@@ -1,0 +1,186 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import path from "node:path";
+import fc from "fast-check";
+import { makeSpare, removeSpares } from "../../src/node/fork/spare.ts";
+import { workspaces } from "../../src/node/fork/workspaces.ts";
+import { ForkFixture, git, type ForkedFixture } from "../support/forkFixture.ts";
+import { nativeBuild } from "../support/nativeBuild.ts";
+import { actOn, someEdit, someTree, type TreeEdit } from "../support/treeOracle.ts";
+
+/** As of a large clone, so that a spare pays. */
+const last = { backend: "clone", files: 100_000, bytes: 1 } as const;
+
+function spare(fixture: ForkFixture, signal = new AbortController().signal): Promise<boolean> {
+  const { nativePath, workspace } = fixture;
+  return makeSpare({ nativePath, workspace, paths: fixture.paths(), last, signal });
+}
+
+function sparesOf(fixture: ForkFixture): readonly string[] {
+  const directory = path.join(fixture.home, "spares");
+  return existsSync(directory) ? readdirSync(directory) : [];
+}
+
+/** What a program does that wants to be taken for nobody: same size, same times. */
+function editUnseen(file: string): void {
+  const { size, mtimeNs } = statSync(file, { bigint: true });
+  const like = `${file}.like`;
+  execFileSync("cp", ["-p", file, like]);
+  writeFileSync(file, "~".repeat(Number(size)));
+  execFileSync("touch", ["-r", like, file]);
+  execFileSync("rm", [like]);
+  assert.equal(statSync(file, { bigint: true }).mtimeNs, mtimeNs);
+}
+
+async function checkExact(fixture: ForkFixture, forked: ForkedFixture): Promise<void> {
+  const workspace = actOn(fixture.workspace, []);
+  assert.deepEqual(actOn(forked.fork.shadow, [], forked.fork.overlays), workspace);
+  assert.deepEqual(await forked.changeLines(), []);
+  for (const [one, seen] of workspace) {
+    if (!seen.startsWith("f")) continue;
+    const base = await forked.reader.read("base", one);
+    const shadow = await forked.reader.read("shadow", one);
+    assert.deepEqual(base, shadow, one);
+  }
+}
+
+describe("fork: a spare clone", function () {
+  this.timeout(120_000);
+
+  it("becomes the next fork, once; what has changed meanwhile is made anew", async () => {
+    using fixture = new ForkFixture();
+    const { workspace } = fixture;
+    const secret = "s3cr3t-value-0001";
+    git(workspace, "init", "-q");
+    fixture.write(".gitignore", "out/\n");
+    for (let i = 0; i < 40; i++) fixture.write(`src/f${i}.txt`, `content ${i}\n`);
+    fixture.write("old.env", `API_KEY=${secret}\n`);
+    git(workspace, "add", ".");
+    git(workspace, "commit", "-qm", "one");
+    assert.equal(await spare(fixture), true);
+    assert.equal(await spare(fixture), true);
+    assert.equal(sparesOf(fixture).length, 1);
+
+    editUnseen(path.join(workspace, "src/f1.txt"));
+    renameSync(path.join(workspace, "src/f2.txt"), path.join(workspace, "src/f3.txt"));
+    execFileSync("chmod", ["755", path.join(workspace, "src/f4.txt")]);
+    linkSync(path.join(workspace, "src/f5.txt"), path.join(workspace, "linked"));
+    fixture.write("out/new", "ignored\n");
+    fixture.write("src/f6.txt", `token: ghp_${"a1B2".repeat(9)}\n`);
+    fixture.write("app/.env", `API_KEY=${secret}\n`);
+    const forked = await fixture.fork();
+    assert.equal(forked.fork.spare, true);
+    const refreshed = forked.fork.refreshed ?? 0;
+    assert.ok(refreshed >= 7 && refreshed < 30, `${refreshed} of ${forked.fork.files}`);
+    const held = execFileSync("sh", [
+      "-c",
+      'grep -rlE "$1" "$2" || true',
+      "sh",
+      `${secret}|ghp_`,
+      forked.fork.shadow,
+    ]);
+    assert.equal(held.toString(), "");
+    assert.deepEqual(await forked.changeLines(), []);
+    assert.equal(readFileSync(forked.at("src/f1.txt"), "utf8"), "~".repeat(10));
+    assert.equal(git(forked.fork.shadow, "log", "--format=%s"), "one\n");
+    assert.equal(statSync(forked.at("src/f5.txt")).ino, statSync(forked.at("linked")).ino);
+    writeFileSync(forked.at("src/f7.txt"), "edited\n");
+    assert.deepEqual(await forked.changeLines(), ["modified src/f7.txt"]);
+    const base = await forked.reader.read("base", "src/f7.txt");
+    assert.equal(Buffer.from(base!).toString(), "content 7\n");
+
+    assert.deepEqual(sparesOf(fixture), []);
+    assert.equal((await fixture.fork()).fork.spare, undefined);
+    await forked.remove();
+    assert.deepEqual(readdirSync(forked.paths.root).sort(), ["door", "state"]);
+  });
+
+  it("never makes a stale fork, whatever was done to the workspace since", async () => {
+    using fixture = new ForkFixture();
+    const unseen: fc.Arbitrary<TreeEdit> = fc.record({
+      act: fc.constant("touch" as const),
+      path: fc.constantFrom("a", "b", "dir/a", "a/b"),
+    });
+    const edits = fc.array(fc.oneof(someEdit, unseen), { maxLength: 15 });
+    const property = fc.asyncProperty(someTree, edits, fc.boolean(), async (tree, later, sly) => {
+      execFileSync(fixture.nativePath, ["remove", fixture.workspace]);
+      mkdirSync(fixture.workspace);
+      actOn(fixture.workspace, [...tree, { act: "write", path: "always", content: "there" }]);
+      assert.equal(await spare(fixture), true);
+      actOn(fixture.workspace, later);
+      const always = path.join(fixture.workspace, "always");
+      if (sly && statSync(always, { throwIfNoEntry: false })?.isFile() === true) editUnseen(always);
+      const forked = await fixture.fork("clone");
+      await checkExact(fixture, forked);
+      await forked.remove();
+      assert.deepEqual(sparesOf(fixture), []);
+    });
+    await fc.assert(property, { numRuns: 6 });
+  });
+
+  it("a fork that fails at any call with one leaves nothing, and a damaged one is as none", async () => {
+    using fixture = new ForkFixture();
+    for (let i = 0; i < 3; i++) fixture.write(`src/f${i}.txt`, `content ${i}\n`);
+    const before = actOn(fixture.workspace, []);
+    const faulty = path.join(fixture.root, "faulty");
+    let forks = 0;
+    for (const fault of ["once:5:3", "once:5:9", "from:5:12", "from:28:4", "kill:6", "kill:15"]) {
+      await spare(fixture);
+      const script = `#!/bin/sh\nHOLDFAST_FAULT=clone:${fault} exec '${nativeBuild("faults")}' "$@"\n`;
+      writeFileSync(faulty, script, { mode: 0o755 });
+      const paths = fixture.paths();
+      const signal = new AbortController().signal;
+      const request = { workspace: fixture.workspace, backend: "clone", signal } as const;
+      const port = workspaces({ nativePath: faulty });
+      const forked = await port
+        .fork({ ...request, paths, onProgress: () => undefined })
+        .catch(() => undefined);
+      if (forked === undefined) assert.deepEqual(readdirSync(paths.root).sort(), ["door", "state"]);
+      else forks++;
+      assert.deepEqual(sparesOf(fixture), []);
+    }
+    assert.ok(forks < 6);
+    for (const name of ["manifest", "spare.json", "shadow/src/f1.txt"]) {
+      await spare(fixture);
+      const [key = ""] = sparesOf(fixture);
+      execFileSync("rm", [path.join(fixture.home, "spares", key, name)]);
+      const forked = await fixture.fork("clone");
+      await checkExact(fixture, forked);
+    }
+    assert.deepEqual(actOn(fixture.workspace, []), before);
+  });
+
+  it("is removed when it is old, its workspace is gone, or it was never finished; stopping leaves none", async () => {
+    using fixture = new ForkFixture();
+    fixture.write("a", "a");
+    const { nativePath, home } = fixture;
+    const stopped = new AbortController();
+    stopped.abort();
+    assert.equal(await spare(fixture, stopped.signal), false);
+    assert.deepEqual(sparesOf(fixture), []);
+    await spare(fixture);
+    mkdirSync(path.join(home, "spares", "0123.999999999/shadow"), { recursive: true });
+    assert.equal(await removeSpares(nativePath, home, new Date(0)), 1);
+    assert.equal(sparesOf(fixture).length, 1);
+    renameSync(fixture.workspace, `${fixture.workspace}-moved`);
+    assert.equal(await removeSpares(nativePath, home, new Date(0)), 1);
+    renameSync(`${fixture.workspace}-moved`, fixture.workspace);
+    await spare(fixture);
+    assert.equal(await removeSpares(nativePath, home, new Date(Date.now() + 60_000)), 1);
+    const small = { backend: "clone", files: 10, bytes: 1 } as const;
+    const { workspace } = fixture;
+    const { signal } = new AbortController();
+    const paths = fixture.paths();
+    assert.equal(await makeSpare({ nativePath, workspace, paths, last: small, signal }), false);
+  });
+});

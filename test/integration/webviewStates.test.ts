@@ -1,0 +1,226 @@
+import assert from "node:assert/strict";
+import path from "node:path";
+import axe from "axe-core";
+import type { Browser, Page } from "playwright-core";
+import type { Conversation, ShownState } from "../../src/protocol/webview.ts";
+import { sampleHost } from "../support/sampleStates.ts";
+import { themes, type ThemeName } from "../support/themes.ts";
+import { launchBrowser, openWebview, type WebviewPage } from "../support/webviewPage.ts";
+
+interface Violation {
+  readonly id: string;
+  readonly nodes: readonly {
+    readonly target: readonly string[];
+    readonly failureSummary?: string;
+  }[];
+}
+
+const pictures = process.env["HOLDFAST_TEST_SCREENSHOTS"];
+
+/** Accessibility violations of the page, one line each. The page's policy forbids scripts, so axe comes by evaluation. */
+async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  const found = await page.evaluate<Violation[]>(
+    `axe.run(document, { resultTypes: ["violations"] }).then((result) => result.violations)`,
+  );
+  return found.flatMap(({ id, nodes }) =>
+    nodes.map(({ target, failureSummary }) => `${id} ${target.join(" ")} ${failureSummary ?? ""}`),
+  );
+}
+
+describe("timeline in a browser", () => {
+  let browser: Browser;
+  const open: WebviewPage[] = [];
+  before(async () => {
+    browser = await launchBrowser();
+  });
+  afterEach(async () => {
+    for (const one of open.splice(0)) await one.close();
+  });
+  after(() => browser.close());
+
+  const show = async (
+    state: ShownState,
+    theme: ThemeName = "dark",
+    width = 360,
+  ): Promise<WebviewPage> => {
+    const host = sampleHost(state);
+    const shown = await openWebview(browser, { theme, width, onMessage: host.answer });
+    open.push(shown);
+    await shown.page.locator(`body[data-state="${state}"]`).waitFor();
+    return shown;
+  };
+
+  const spoken: Conversation = {
+    busy: false,
+    prompt: "Round the prices, and say where you did.",
+    text: "I read src/money.ts first.\n\nPrices are rounded in one place now: <b>roundPrice</b>.",
+    plan: [
+      { content: "Find where prices are made", status: "completed" },
+      { content: "Round them in one place", status: "in_progress" },
+      { content: "Run the tests", status: "pending" },
+    ],
+    ended: "Cancelled.",
+  };
+
+  for (const theme of ["dark", "light", "highContrast"] as const)
+    it(`shows a session with its plan, answer and prompt box in ${theme}`, async () => {
+      const host = sampleHost("running", undefined, spoken);
+      const shown = await openWebview(browser, { theme, width: 360, onMessage: host.answer });
+      open.push(shown);
+      const { page, said } = shown;
+      await page.getByRole("textbox", { name: "Prompt" }).waitFor();
+      assert.match(
+        (await page.getByRole("log").textContent()) ?? "",
+        /<b>roundPrice<\/b>/,
+        "as text",
+      );
+      assert.equal(await page.getByRole("list", { name: "Plan" }).getByRole("listitem").count(), 3);
+      await healthy(shown, `session-${theme}`);
+      await page.getByRole("textbox", { name: "Prompt" }).focus();
+      await page.keyboard.type("And the");
+      await page.keyboard.press("Shift+Enter");
+      await page.keyboard.type("tests / too");
+      await page.keyboard.press("Enter");
+      const prompts = said.filter((message) => message.type === "prompt");
+      assert.deepEqual(prompts, [{ type: "prompt", text: "And the\ntests / too" }]);
+      assert.equal(await page.getByRole("textbox", { name: "Prompt" }).inputValue(), "");
+      await page.keyboard.press("Enter");
+      assert.equal(
+        said.filter((message) => message.type === "prompt").length,
+        1,
+        "nothing is no prompt",
+      );
+    });
+
+  it("offers to cancel while the agent works, by keyboard too", async () => {
+    const host = sampleHost("running", undefined, { ...spoken, busy: true, ended: "" });
+    const shown = await openWebview(browser, { theme: "dark", width: 360, onMessage: host.answer });
+    open.push(shown);
+    const { page, said } = shown;
+    await page.getByRole("textbox", { name: "Prompt" }).focus();
+    await page.keyboard.type("later");
+    await page.keyboard.press("Enter");
+    assert.deepEqual(
+      said.filter((message) => message.type === "prompt"),
+      [],
+      "one at a time",
+    );
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await page.waitForTimeout(100);
+    assert.equal(said.filter((message) => message.type === "cancelPrompt").length, 1);
+    await healthy(shown, "session-busy");
+  });
+
+  const healthy = async ({ page, said, problems }: WebviewPage, name: string): Promise<void> => {
+    if (pictures !== undefined) await page.screenshot({ path: path.join(pictures, `${name}.png`) });
+    assert.deepEqual(problems, []);
+    assert.deepEqual(
+      said.filter(({ type }) => type === "failed"),
+      [],
+    );
+    const wider = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
+    assert.ok(Number(wider) <= 0, "nothing is wider than the side bar");
+    assert.deepEqual(await violations(page), []);
+  };
+
+  const states = [
+    "none",
+    "starting",
+    "running",
+    "waiting",
+    "sealed",
+    "conflict",
+    "interrupted",
+    "committed",
+    "undone",
+    "discarded",
+    "failed",
+  ] as const;
+  for (const state of states)
+    it(`shows ${state} without violations of accessibility or policy`, async () => {
+      await healthy(await show(state), `timeline-${state}`);
+    });
+
+  for (const theme of Object.keys(themes) as ThemeName[])
+    it(`is readable in ${theme}`, async () => {
+      const shown = await show("waiting", theme);
+      await shown.page.locator(".row", { hasText: "curl" }).first().click();
+      await shown.page.locator(".row.block").first().waitFor();
+      await healthy(shown, `timeline-${theme}`);
+    });
+
+  it("fits a narrow side bar", async () => {
+    await healthy(await show("waiting", "light", 220), "timeline-narrow");
+  });
+
+  it("can be walked through with the keyboard alone", async () => {
+    const { page } = await show("sealed");
+    await page.locator(".row.group").first().waitFor();
+    const focused = (): Promise<unknown> =>
+      page.evaluate("document.activeElement?.querySelector('.spoken')?.textContent ?? ''");
+    await page.keyboard.press("/");
+    await page.keyboard.type("git push");
+    await page.locator(".result", { hasText: "1 of" }).waitFor();
+    await page.locator(".row[tabindex='0']").focus();
+    await page.keyboard.press("End");
+    assert.match(String(await focused()), /^Recoverable, Bash, git push/);
+    await page.keyboard.press("ArrowRight");
+    await page.locator(".row.block").first().waitFor();
+    await page.keyboard.press("ArrowRight");
+    assert.match(String(await focused()), /^Arguments/);
+    await page.keyboard.press("ArrowLeft");
+    await page.waitForFunction(
+      "document.activeElement?.querySelector('.spoken')?.textContent.includes('git push')",
+    );
+    await page.keyboard.press("ArrowLeft");
+    await page.locator(".row.block").first().waitFor({ state: "hidden" });
+    await page.keyboard.press("Home");
+    assert.match(String(await focused()), /^Recoverable/);
+  });
+
+  it("takes no decision from a card that is not armed, nor from Enter in a text field", async () => {
+    const { page, said } = await show("waiting");
+    const decided = (): number => said.filter(({ type }) => type === "decide").length;
+    await page.locator(".card .decide.approve").click({ force: true });
+    assert.equal(decided(), 0);
+    await page.locator(".card.armed").waitFor();
+    await page.locator(".card .reason").fill("not now");
+    await page.locator(".card .reason").press("Enter");
+    assert.equal(decided(), 0);
+    await page.locator(".card .decide.deny").click();
+    assert.equal(decided(), 1);
+    await page.locator(".card .decide.approve").click({ force: true });
+    assert.equal(decided(), 1, "a card answers once");
+    const [answer] = said.filter(({ type }) => type === "decide");
+    assert.deepEqual(answer, {
+      type: "decide",
+      hold: "h-51",
+      decision: "deny",
+      scope: "call",
+      reason: "not now",
+      payloadSha256: "9f2c4e1ab77d0c55e1f0".padEnd(64, "0"),
+    });
+  });
+
+  it("disarms the cards when another one comes", async () => {
+    const { page, send } = await show("waiting");
+    await page.locator(".card.armed").waitFor();
+    const [hold] = sampleHost("waiting").holds;
+    assert.ok(hold !== undefined);
+    await send({ type: "holds", holds: [hold, { ...hold, hold: "h-52" }] });
+    await page.locator(".card").nth(1).waitFor();
+    assert.equal(await page.locator(".card.armed").count(), 0);
+  });
+
+  it("reports a message that does not fit and goes on", async () => {
+    const { page, said } = await show("running");
+    await page.evaluate(`postMessage({ type: "header", header: { state: "no such state" } }, "*")`);
+    await page.waitForFunction("true");
+    await assert.doesNotReject(async () => {
+      while (!said.some(({ type }) => type === "failed")) await page.waitForTimeout(20);
+    });
+    assert.equal(await page.locator("body").getAttribute("data-state"), "running");
+  });
+});

@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import { AfterHearing } from "../../src/runtime/afterHearing.ts";
+
+const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+describe("what the kernel told, after what the agent said", () => {
+  it("comes later than what was said meanwhile, and in order", async () => {
+    const heard: string[] = [];
+    const kernel = new AfterHearing<string>((event) => heard.push(event), 20);
+    kernel.push("exec make");
+    kernel.push("exec cc");
+    heard.push("call begins");
+    assert.deepEqual(heard, ["call begins"]);
+    await wait(5);
+    kernel.push("exit cc");
+    await wait(60);
+    assert.deepEqual(heard, ["call begins", "exec make", "exec cc", "exit cc"]);
+  });
+
+  it("comes before a call ends during which it was seen", async () => {
+    const heard: string[] = [];
+    const kernel = new AfterHearing<string>((event) => heard.push(event), 10);
+    kernel.push("exec touch");
+    kernel.drain();
+    heard.push("call ends");
+    kernel.push("exec next");
+    assert.deepEqual(heard, ["exec touch", "call ends"]);
+    await wait(40);
+    assert.deepEqual(heard, ["exec touch", "call ends", "exec next"]);
+  });
+
+  it("comes at once at the end, once, and then without waiting", async () => {
+    const heard: number[] = [];
+    const kernel = new AfterHearing<number>((event) => heard.push(event), 10);
+    for (let n = 0; n < 100; n++) kernel.push(n);
+    kernel.flush();
+    kernel.push(100);
+    const all = Array.from({ length: 101 }, (_, n) => n);
+    assert.deepEqual(heard, all);
+    await wait(30);
+    assert.deepEqual(heard, all);
+  });
+});

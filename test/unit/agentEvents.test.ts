@@ -1,0 +1,275 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { parseJson } from "../../src/base/jsonl.ts";
+import type { Entry } from "../../src/core/journal/entry.ts";
+import { builtInAgents } from "../../src/node/agents/registry.ts";
+import type { AgentAdapter } from "../../src/runtime/agent.ts";
+import { ToolCalls } from "../../src/runtime/toolCalls.ts";
+import { MemoryJournal } from "../support/memoryJournal.ts";
+
+const fixtures = path.resolve(import.meta.dirname, "../fixtures/agents");
+
+function agentOf(name: string): AgentAdapter {
+  const found = builtInAgents.find((agent) => agent.name === name);
+  assert.ok(found, name);
+  return found;
+}
+
+/** What recorded lines become, as the agent socket would hand them over. */
+function journalOf(agent: string, lines: readonly string[]): readonly Entry[] {
+  const journal = new MemoryJournal();
+  const calls = new ToolCalls(journal, () => undefined);
+  const translator = agentOf(agent).translator();
+  for (const line of lines) {
+    const raw = parseJson(line) ?? { event: "unparsable", text: line };
+    for (const event of translator.translate(raw)) calls.take(event, "hook");
+  }
+  calls.endAll();
+  return journal.written;
+}
+
+/** The tool calls as lines, sub-agents' calls indented. */
+function play(agent: string, lines: readonly string[]): string[] {
+  const entries = journalOf(agent, lines);
+  const finished = new Map<number, string>();
+  for (const entry of entries) {
+    if (entry.kind !== "tool.finished" || entry.parent === undefined) continue;
+    assert.equal(finished.has(entry.parent), false, "a call ends once");
+    finished.set(entry.parent, entry.status);
+  }
+  return entries
+    .filter((entry) => entry.kind === "tool.started")
+    .map((entry) => {
+      const indent = entry.parent === undefined ? "" : "  ";
+      return `${indent}${entry.tool} ${finished.get(entry.seq) ?? "?"}`;
+    });
+}
+
+function recorded(name: string): string[] {
+  return readFileSync(path.join(fixtures, name), "utf8").trimEnd().split("\n");
+}
+
+interface Recording {
+  readonly agent: string;
+  readonly file: string;
+  readonly calls: readonly string[];
+}
+
+const recordings: readonly Recording[] = [
+  {
+    agent: "claude-code",
+    file: "claude-hooks.jsonl",
+    calls: [
+      "Read ok",
+      "Edit ok",
+      "Write ok",
+      "Bash ok",
+      "Bash ok",
+      "Bash failed",
+      "Agent ok",
+      "  Bash ok",
+    ],
+  },
+  {
+    agent: "claude-code",
+    file: "claude-deny.jsonl",
+    calls: [
+      "Read ok",
+      "Edit ok",
+      "Write ok",
+      "Bash ok",
+      "Bash ok",
+      "Bash denied",
+      "Agent ok",
+      "  Bash ok",
+    ],
+  },
+  {
+    agent: "codex",
+    file: "codex-hooks.jsonl",
+    calls: ["Bash ok", "apply_patch ok", "Bash ok", "Bash ok", "Bash ok"],
+  },
+  {
+    agent: "codex",
+    file: "codex-codemode.jsonl",
+    calls: ["Bash ok", "apply_patch ok", "Bash ok", "Bash ok"],
+  },
+  {
+    agent: "gemini",
+    file: "gemini-hooks.jsonl",
+    calls: [
+      "read_file ok",
+      "replace ok",
+      "write_file ok",
+      "run_shell_command ok",
+      "run_shell_command ok",
+      "grep_search ok",
+      "run_shell_command ok",
+    ],
+  },
+  {
+    agent: "opencode",
+    file: "opencode-plugin.jsonl",
+    calls: [
+      "read ok",
+      "edit ok",
+      "write ok",
+      "bash ok",
+      "bash ok",
+      "grep ok",
+      "bash denied",
+      "task ok",
+      "  bash ok",
+    ],
+  },
+];
+
+describe("events of agents", () => {
+  for (const { agent, file, calls } of recordings) {
+    const lines = recorded(file);
+
+    it(`${file}: the session's calls, and a session that began`, () => {
+      assert.deepEqual(play(agent, lines), calls);
+      const events = journalOf(agent, lines).filter((entry) => entry.kind === "agent.event");
+      assert.equal(events[0]?.event, "session");
+    });
+
+    it(`${file}: every event told twice changes nothing`, () => {
+      // Without ids a repeated call cannot be told from a second one.
+      if (agent === "gemini") return;
+      const twice = lines.flatMap((line) => [line, line]);
+      assert.deepEqual(play(agent, twice), calls);
+    });
+
+    it(`${file}: cut anywhere, also within a line, it is no error, and every call ends`, () => {
+      for (let cut = 0; cut <= lines.length; cut++) {
+        const torn = (lines[cut] ?? "").slice(0, 60);
+        const seen = play(agent, [...lines.slice(0, cut), torn]);
+        assert.deepEqual(
+          seen.filter((call) => call.endsWith("?")),
+          [],
+        );
+      }
+    });
+
+    it(`${file}: events that come late lose no call`, () => {
+      const starts = lines.filter((line) => /PreToolUse|BeforeTool|execute\.before/.test(line));
+      const others = lines.filter((line) => !starts.includes(line));
+      const late = play(agent, [...others, ...starts]).map((call) => call.trim().split(" ")[0]);
+      const names = calls.map((call) => call.trim().split(" ")[0]);
+      // Gemini's late beginnings are calls of their own: nothing joins them but order.
+      if (agent !== "gemini") assert.deepEqual(late.sort(), names.sort());
+      else for (const name of names) assert.ok(late.includes(name));
+    });
+
+    it(`${file}: malformed lines between change nothing and are kept`, () => {
+      const odd = ["{", "null", "7", '"text"', "[]", "{}", '{"at":1,"event":"Novelty","data":{}}'];
+      const mixed = lines.flatMap((line, at) => [line, odd[at % odd.length] ?? ""]);
+      assert.deepEqual(play(agent, mixed), calls);
+      const kept = journalOf(agent, odd).filter((entry) => entry.kind === "agent.event");
+      assert.equal(kept.length, odd.length);
+    });
+  }
+
+  it("calls that Claude Code's own permissions denied", () => {
+    const calls = play("claude-code", recorded("claude-tui.jsonl"));
+    assert.deepEqual(calls.slice(-2), ["Bash denied", "Agent denied"]);
+  });
+
+  it("hook events without what joins them are kept raw", () => {
+    for (const agent of ["claude-code", "codex"]) {
+      for (const data of [
+        { hook_event_name: 7 },
+        { hook_event_name: "PreToolUse" },
+        { hook_event_name: "PostToolUse", tool_use_id: 7 },
+      ]) {
+        const events = agentOf(agent).translator().translate({ at: 1, event: "", data });
+        assert.deepEqual(
+          events.map(({ type }) => type),
+          ["other"],
+          JSON.stringify(data),
+        );
+      }
+    }
+  });
+
+  it("equal calls of Gemini that run side by side end in the order in which they began", () => {
+    const line = (event: string, input: object, response?: unknown): string =>
+      JSON.stringify({
+        at: 1,
+        event,
+        data: {
+          hook_event_name: event,
+          tool_name: "grep_search",
+          tool_input: input,
+          ...(response === undefined ? {} : { tool_response: response }),
+        },
+      });
+    const entries = journalOf("gemini", [
+      line("BeforeTool", { pattern: "a" }),
+      line("BeforeTool", { pattern: "b" }),
+      line("BeforeTool", { pattern: "a" }),
+      line("AfterTool", { pattern: "b", context: 50 }, "answer b"),
+      line("AfterTool", { pattern: "a", context: 50 }, "answer a, first"),
+      line("AfterTool", { pattern: "a", context: 50 }, { error: { message: "no" } }),
+    ]);
+    const ends = entries.filter((entry) => entry.kind === "tool.finished");
+    assert.deepEqual(
+      ends.map(({ call, status }) => `${call} ${status}`),
+      ["gemini-2 ok", "gemini-1 ok", "gemini-3 failed"],
+    );
+  });
+});
+
+describe("the end of a call that does not say how", () => {
+  const started = {
+    type: "toolStarted",
+    call: "a",
+    tool: "Bash",
+    toolKind: "execute",
+    title: "",
+    input: { command: "make" },
+  } as const;
+  const ran = { type: "toolFinished", call: "a", status: "ran", output: "" } as const;
+  const world = (): { calls: ToolCalls; statuses: () => string[] } => {
+    const journal = new MemoryJournal();
+    const calls = new ToolCalls(journal, () => undefined);
+    calls.take(started, "hook");
+    const ends = (): string[] =>
+      journal.written.flatMap((entry) => (entry.kind === "tool.finished" ? [entry.status] : []));
+    return { calls, statuses: ends };
+  };
+
+  it("is told by its process, whichever comes first", () => {
+    for (const [exitCode, status] of [
+      [0, "ok"],
+      [2, "failed"],
+      [null, "failed"],
+    ] as const) {
+      const first = world();
+      first.calls.processStarted(1);
+      first.calls.processEnded(1, exitCode);
+      first.calls.take(ran, "hook");
+      assert.deepEqual(first.statuses(), [status]);
+
+      const later = world();
+      later.calls.processStarted(1);
+      later.calls.take(ran, "hook");
+      assert.deepEqual(later.statuses(), []);
+      later.calls.processEnded(1, exitCode);
+      assert.deepEqual(later.statuses(), [status]);
+    }
+  });
+
+  it("is well where no process was seen, and does not wait for ever", () => {
+    const none = world();
+    none.calls.take(ran, "hook");
+    assert.deepEqual(none.statuses(), ["ok"]);
+    const cut = world();
+    cut.calls.processStarted(1);
+    cut.calls.take(ran, "hook");
+    cut.calls.endAll();
+    assert.deepEqual(cut.statuses(), ["ok"]);
+  });
+});

@@ -1,0 +1,128 @@
+import assert from "node:assert/strict";
+import type { Entry } from "../../src/core/journal/entry.ts";
+import { FileEffects } from "../../src/runtime/fileEffects.ts";
+import type { ChangedPath } from "../../src/runtime/ports.ts";
+import type { EndedCall } from "../../src/runtime/toolCalls.ts";
+import { MemoryJournal } from "../support/memoryJournal.ts";
+
+const call = (
+  seq: number,
+  toolKind: EndedCall["toolKind"],
+  startedMs: number,
+  endedMs: number,
+  inputText = "",
+): EndedCall => ({ call: `c${seq}`, seq, toolKind, startedMs, endedMs, inputText });
+
+const written = (path: string, changedAtMs: number): ChangedPath => ({
+  path,
+  change: "modified",
+  ignored: false,
+  changedAtMs,
+  stamp: `${path}@${changedAtMs}`,
+});
+
+const words = (entry: Entry): string =>
+  entry.kind === "file.changed" ? `${entry.change} ${entry.path}` : "";
+
+/** Ends the calls, lets the scans settle, seals; gives what was journaled. */
+async function run(
+  calls: readonly EndedCall[],
+  ...scans: (readonly ChangedPath[])[]
+): Promise<string[]> {
+  const journal = new MemoryJournal();
+  let next = 0;
+  const scan = (): Promise<readonly ChangedPath[]> =>
+    Promise.resolve(scans[Math.min(next++, scans.length - 1)] ?? []);
+  const effects = new FileEffects(
+    journal,
+    scan,
+    () => [],
+    (error) => assert.fail(String(error)),
+  );
+  for (const ended of calls) effects.callEnded(ended);
+  await effects.settled();
+  effects.final(scans.at(-1) ?? []);
+  return journal.lines("file.changed", words);
+}
+
+describe("file effects", () => {
+  it("belong to the call during which they were made", async () => {
+    const calls = [
+      call(1, "execute", 100, 200),
+      call(2, "execute", 300, 400),
+      call(3, "execute", 500, 600),
+    ];
+    const scan = [written("a", 150), written("b", 350), written("c", 399), written("d", 599)];
+    assert.deepEqual(await run(calls, scan), [
+      "1: modified a",
+      "2: modified b",
+      "2: modified c",
+      "3: modified d",
+    ]);
+  });
+
+  it("belong to nobody when no call was under way", async () => {
+    assert.deepEqual(
+      await run([call(1, "execute", 100, 200)], [written("a", 50), written("b", 290)]),
+      ["-: modified a", "-: modified b"],
+    );
+  });
+
+  it("of calls side by side, to the one that names the path, else to the one that began last", async () => {
+    const calls = [call(1, "edit", 100, 300, '{"path":"src/a.ts"}'), call(2, "execute", 150, 300)];
+    assert.deepEqual(await run(calls, [written("src/a.ts", 200), written("other", 200)]), [
+      "1: modified src/a.ts",
+      "2: modified other",
+    ]);
+  });
+
+  it("are not laid to a reader while a writer's events may still be on their way", async () => {
+    const calls = [call(1, "search", 100, 200), call(2, "edit", 201, 202, '{"path":"a"}')];
+    assert.deepEqual(await run(calls, [written("a", 202)]), ["2: modified a"]);
+  });
+
+  it("are laid to a reader when nobody else can have made them", async () => {
+    assert.deepEqual(await run([call(1, "read", 100, 200)], [written("a", 150)]), [
+      "1: modified a",
+    ]);
+  });
+
+  it("are not looked for after calls that only read", async () => {
+    let scans = 0;
+    const effects = new FileEffects(
+      new MemoryJournal(),
+      () => Promise.resolve((scans++, [])),
+      () => [],
+      (error) => assert.fail(String(error)),
+    );
+    for (const kind of ["read", "search", "fetch", "think"] as const) {
+      effects.callEnded(call(1, kind, 100, 200));
+      await effects.settled();
+    }
+    assert.equal(scans, 0);
+    effects.callEnded(call(2, "other", 300, 400));
+    await effects.settled();
+    assert.equal(scans, 1);
+  });
+
+  it("are told once, and again after a second write", async () => {
+    const first = [written("a", 150)];
+    const second = [written("a", 350)];
+    const journal = new MemoryJournal();
+    let now = first;
+    const effects = new FileEffects(
+      journal,
+      () => Promise.resolve(now),
+      () => [],
+      (error) => assert.fail(String(error)),
+    );
+    effects.callEnded(call(1, "execute", 100, 200));
+    await effects.settled();
+    effects.callEnded(call(2, "execute", 220, 240));
+    await effects.settled();
+    now = second;
+    effects.callEnded(call(3, "execute", 300, 400));
+    await effects.settled();
+    assert.deepEqual(journal.lines("file.changed", words), ["1: modified a", "3: modified a"]);
+  });
+});

@@ -1,0 +1,166 @@
+import assert from "node:assert/strict";
+import { Failure } from "../../src/base/errors.ts";
+import {
+  acpMcp,
+  claudeMcp,
+  codexMcp,
+  geminiMcp,
+  openCodeMcp,
+} from "../../src/node/mcp/mcpConfiguration.ts";
+import { fillSecrets, secretsNamed, secretsWritten } from "../../src/node/mcp/mcpSecrets.ts";
+import { parseMcpSettings } from "../../src/node/mcp/mcpSettings.ts";
+import { planOf, withInput } from "../../src/node/mcp/messages.ts";
+import { canonicalJson, definitionHash, samePin, toolHash } from "../../src/node/mcp/toolPins.ts";
+
+function refused(text: string, message: RegExp): void {
+  assert.throws(
+    () => parseMcpSettings(text, "mcp.json"),
+    (error) => {
+      assert.ok(error instanceof Failure);
+      assert.match(error.message, message);
+      assert.match(error.line, /correct the file/);
+      return true;
+    },
+  );
+}
+
+describe("MCP settings", () => {
+  it("are programs and addresses, with comments", () => {
+    const text = `{ // mine
+      "mcpServers": {
+        "github": { "command": "npx", "args": ["-y", "x"], "env": { "TOKEN": "$HOLDFAST_SECRET_GH" } },
+        "crm": { "type": "http", "url": "https://crm.example/mcp", "headers": { "Authorization": "Bearer abcdefghij" } },
+      } }`;
+    const servers = parseMcpSettings(text, "mcp.json");
+    assert.deepEqual(
+      servers.map(({ name }) => name),
+      ["github", "crm"],
+    );
+    assert.deepEqual(secretsNamed(servers), ["GH"]);
+    assert.deepEqual(secretsWritten(servers), [
+      { name: "MCP_CRM_AUTHORIZATION", value: "abcdefghij", bindings: [] },
+    ]);
+  });
+
+  it("say what is wrong, and where", () => {
+    refused('{ "mcpServers": { ', /^mcp\.json:1: not valid JSON/);
+    refused('{ "servers": {} }', /mcpServers/);
+    refused('{ "mcpServers": { "a": { "run": "x" } } }', /mcpServers\.a: neither a program/);
+    refused('{ "mcpServers": { "holdfast": { "command": "x" } } }', /Holdfast's own server/);
+    refused('{ "mcpServers": { "a b": { "command": "x" } } }', /letters, digits/);
+    refused('{ "mcpServers": { "a": { "url": "file:///etc" } } }', /a\.url: Invalid URL/);
+  });
+
+  it("fill in the value of a secret, and of no other whose name begins alike", () => {
+    const secrets = [{ name: "A", value: "v$&1", bindings: [] }];
+    const text = "$HOLDFAST_SECRET_A-${HOLDFAST_SECRET_A}-$HOLDFAST_SECRET_AB";
+    assert.equal(fillSecrets(text, secrets), "v$&1-v$&1-$HOLDFAST_SECRET_AB");
+  });
+});
+
+describe("MCP pins", () => {
+  const server = { name: "s", command: "node", args: ["a"], env: { KEY: "one" } };
+  const key = Buffer.alloc(32, 1);
+  const env = { PATH: "/usr/bin" };
+
+  it("do not depend on the order of members, and on everything else", () => {
+    assert.equal(
+      canonicalJson({ b: [1, { d: 1, c: null }], a: "x" }),
+      '{"a":"x","b":[1,{"c":null,"d":1}]}',
+    );
+    const tool = { name: "t", description: "d", inputSchema: { type: "object" } };
+    assert.equal(
+      toolHash(tool),
+      toolHash({ inputSchema: { type: "object" }, description: "d", name: "t" }),
+    );
+    for (const change of [
+      { description: "e" },
+      { title: "T" },
+      { annotations: { readOnlyHint: true } },
+    ]) {
+      assert.notEqual(toolHash(tool), toolHash({ ...tool, ...change }));
+    }
+    const base = definitionHash(server, env, key);
+    assert.equal(definitionHash({ ...server }, env, key), base);
+    for (const change of [
+      { args: ["b"] },
+      { env: { KEY: "two" } },
+      { env: { KEZ: "one" } },
+      { cwd: "/" },
+    ]) {
+      assert.notEqual(definitionHash({ ...server, ...change }, env, key), base);
+    }
+    assert.notEqual(definitionHash(server, env, Buffer.alloc(32, 2)), base, "keyed");
+  });
+
+  it("compare tools as sets", () => {
+    const pin = { definition: "d", tools: { a: ["1", "2"], b: ["3"] } };
+    assert.ok(samePin(pin, { definition: "d", tools: { b: ["3"], a: ["2", "1"] } }));
+    assert.ok(!samePin(pin, { definition: "d", tools: { a: ["1", "2"] } }));
+    assert.ok(!samePin(pin, { ...pin, definition: "e" }));
+  });
+});
+
+describe("MCP messages", () => {
+  const request = (method: string, params: Record<string, unknown>) =>
+    ({ jsonrpc: "2.0", id: 1, method, params }) as const;
+
+  it("are judged, passed on or refused", () => {
+    const call = request("tools/call", { name: "t", arguments: { a: 1 }, _meta: { x: 1 } });
+    assert.deepEqual(planOf(call), { kind: "gate", target: "t", input: { a: 1 } });
+    assert.deepEqual(planOf(request("resources/read", { uri: "u", _meta: {} })), {
+      kind: "gate",
+      target: "u",
+      input: { uri: "u" },
+    });
+    assert.equal(planOf(request("tools/list", {})).kind, "pass");
+    for (const method of ["server/discover", "tools/call", "x/y", "__proto__"]) {
+      assert.equal(planOf(request(method, {})).kind, "refuse", method);
+    }
+  });
+
+  it("carry what was approved, and all else as it was", () => {
+    const call = request("tools/call", {
+      name: "t",
+      arguments: { a: 1 },
+      _meta: { x: 1 },
+      task: {},
+    });
+    assert.deepEqual(withInput(call, { a: 2 }).params, {
+      name: "t",
+      arguments: { a: 2 },
+      _meta: { x: 1 },
+      task: {},
+    });
+    assert.deepEqual(
+      withInput(request("resources/read", { uri: "u", _meta: { p: 1 } }), { uri: "u" }).params,
+      {
+        uri: "u",
+        _meta: { p: 1 },
+      },
+    );
+  });
+});
+
+describe("MCP configuration of agents", () => {
+  const args = ["connect", "/run/holdfast/mcp.sock", "crm"];
+  const command = "/run/holdfast-native";
+
+  it("names the gateway in each agent's own words", () => {
+    assert.deepEqual(claudeMcp(["crm"]), {
+      mcpServers: { crm: { type: "stdio", command, args, env: {} } },
+    });
+    assert.deepEqual(claudeMcp([]), { mcpServers: {} });
+    assert.match(
+      codexMcp(["crm"]),
+      /^\[mcp_servers\."crm"\]\ncommand = "\/run\/holdfast-native"\nargs = \["connect", /,
+    );
+    assert.deepEqual(openCodeMcp(["crm"]), {
+      crm: { type: "local", command: [command, ...args], enabled: true, timeout: 86_400_000 },
+    });
+    assert.deepEqual(geminiMcp(["crm"]), {
+      crm: { command, args, timeout: 86_400_000, trust: true },
+    });
+    assert.deepEqual(acpMcp(["crm"]), [{ name: "crm", command, args, env: [] }]);
+  });
+});

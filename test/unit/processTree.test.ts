@@ -1,0 +1,140 @@
+import assert from "node:assert/strict";
+import type { Entry } from "../../src/core/journal/entry.ts";
+import type { SandboxEvent } from "../../src/runtime/ports.ts";
+import { ProcessTree } from "../../src/runtime/processTree.ts";
+import { ToolCalls } from "../../src/runtime/toolCalls.ts";
+import { MemoryJournal } from "../support/memoryJournal.ts";
+
+const exec = (pid: number, ppid: number, ...argv: string[]): SandboxEvent => ({
+  type: "exec",
+  pid,
+  ppid,
+  argv,
+  cwd: "/w",
+  program: `/bin/${argv[0] ?? ""}`,
+  atMs: pid,
+});
+const exit = (pid: number, exitCode = 0): SandboxEvent => ({
+  type: "exit",
+  pid,
+  exitCode,
+  atMs: pid + 50,
+});
+
+function world(callPerChild: boolean): {
+  journal: MemoryJournal;
+  calls: ToolCalls;
+  tree: ProcessTree;
+} {
+  const journal = new MemoryJournal();
+  const calls = new ToolCalls(journal, () => undefined);
+  return { journal, calls, tree: new ProcessTree(journal, calls, callPerChild, "/run/tell hook") };
+}
+
+const words = (entry: Entry): string => (entry.kind === "process.exec" ? entry.argv.join(" ") : "");
+
+describe("process tree", () => {
+  it("a process and its descendants hang under the call that was running", () => {
+    const { journal, calls, tree } = world(false);
+    tree.take(exec(10, 1, "agent"));
+    calls.take(
+      {
+        type: "toolStarted",
+        call: "a",
+        tool: "Bash",
+        toolKind: "execute",
+        title: "",
+        input: { command: "make all" },
+      },
+      "hook",
+    );
+    tree.take(exec(11, 10, "sh", "-c", "make all"));
+    tree.take(exec(12, 11, "make", "all"));
+    calls.take({ type: "toolFinished", call: "a", status: "ok", output: null }, "hook");
+    tree.take(exec(13, 12, "cc", "late.c"));
+    assert.deepEqual(journal.lines("process.exec", words), [
+      "-: agent",
+      "2: sh -c make all",
+      "2: make all",
+      "2: cc late.c",
+    ]);
+  });
+
+  it("of calls side by side, the one whose input names the arguments", () => {
+    const { journal, calls, tree } = world(false);
+    tree.take(exec(10, 1, "agent"));
+    for (const command of ["make first", "make second"]) {
+      calls.take(
+        {
+          type: "toolStarted",
+          call: command,
+          tool: "Bash",
+          toolKind: "execute",
+          title: "",
+          input: { command },
+        },
+        "hook",
+      );
+    }
+    tree.take(exec(11, 10, "sh", "-c", "make first"));
+    tree.take(exec(12, 10, "sh", "-c", "make second"));
+    assert.deepEqual(journal.lines("process.exec", words).slice(1), [
+      "2: sh -c make first",
+      "3: sh -c make second",
+    ]);
+  });
+
+  it("with agent command every child of the command is a call of its own, with its exit code", () => {
+    const { journal, tree } = world(true);
+    tree.take(exec(10, 1, "sh", "script"));
+    tree.take(exec(11, 10, "cp", "a", "b"));
+    tree.take(exit(11));
+    tree.take(exec(12, 10, "make"));
+    tree.take(exec(13, 12, "cc"));
+    tree.take(exit(13, 1));
+    tree.take(exit(12, 2));
+    tree.take(exit(10, 2));
+    const calls = journal.written.filter((entry) => entry.kind === "tool.finished");
+    assert.deepEqual(
+      calls.map(({ status, durationMs }) => [status, durationMs]),
+      [
+        ["ok", 50],
+        ["failed", 50],
+      ],
+    );
+    const make = journal.written.find(
+      (entry) => entry.kind === "tool.started" && entry.tool === "make",
+    );
+    assert.deepEqual(journal.lines("process.exec", words).at(-1), `${make?.seq}: cc`);
+  });
+
+  it("a pid that is used again is another process", () => {
+    const { journal, calls, tree } = world(false);
+    tree.take(exec(10, 1, "agent"));
+    calls.take(
+      {
+        type: "toolStarted",
+        call: "a",
+        tool: "Bash",
+        toolKind: "execute",
+        title: "",
+        input: "one",
+      },
+      "hook",
+    );
+    tree.take(exec(11, 10, "one"));
+    tree.take(exit(11));
+    calls.take({ type: "toolFinished", call: "a", status: "ok", output: null }, "hook");
+    tree.take(exec(11, 10, "two"));
+    assert.deepEqual(journal.lines("process.exec", words).slice(1), ["2: one", "-: two"]);
+  });
+
+  it("cuts what is very long and says how much", () => {
+    const { journal, tree } = world(false);
+    tree.take(exec(10, 1, "x".repeat(5000), ...Array.from({ length: 400 }, String)));
+    const [entry] = journal.written;
+    assert.ok(entry?.kind === "process.exec");
+    assert.match(entry.argv[0]!, /…\(\+904\)$/);
+    assert.equal(entry.argv.at(-1), "…(+145 arguments)");
+  });
+});
