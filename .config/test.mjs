@@ -1,6 +1,7 @@
 // `npm test`: sets up what is missing, builds, runs every suite and ends with the line `N passed, N failed`.
 //   npm test                  everything
 //   npm test -- unit host     only these steps
+// Files of a suite that failed run once more, alone: what passes then hung on the machine's load. It is named at the end.
 // Plain Node without packages: on a fresh clone there are none yet.
 import { spawn } from "node:child_process";
 import fs from "node:fs";
@@ -64,7 +65,10 @@ const steps = [
   },
 ];
 
-/** Runs one step to its end. Gives what it counted; an ending that does not fit the counts is one more failure. */
+/**
+ * Runs one step to its end. Gives what it counted, for a suite by file too; an ending that does not fit the counts is one
+ * more failure.
+ */
 async function run(step, resultFile) {
   fs.rmSync(resultFile, { force: true });
   const [program, ...args] = step.command;
@@ -105,7 +109,31 @@ async function run(step, resultFile) {
   if (!fs.existsSync(resultFile)) return { passed: 0, failed: 1 };
   const counted = JSON.parse(fs.readFileSync(resultFile, "utf8"));
   const disagrees = counted.passed + counted.failed === 0 || (code !== 0 && counted.failed === 0);
-  return { passed: counted.passed, failed: counted.failed + (disagrees ? 1 : 0) };
+  return { ...counted, failed: counted.failed + (disagrees ? 1 : 0), disagrees };
+}
+
+/** So many files may fail by load alone; more of them, and something is broken. */
+const mostSecondTries = 6;
+
+/** Runs the step; the files of a suite that failed once more, alone. Gives the counts and what to say at the end. */
+async function runTwice(step, resultFile) {
+  const first = await run(step, resultFile);
+  const failing = Object.entries(first.files ?? {}).filter(([, counts]) => counts.failed > 0);
+  const told = (tries) => tries.flatMap(([file, { failures }]) => failures.map((f) => [file, f]));
+  const files = failing.map(([file]) => file);
+  const worth = failing.length > 0 && failing.length <= mostSecondTries && !files.includes("");
+  if (!worth || first.disagrees) return { ...first, failures: told(failing), flaky: [] };
+  console.log(`\n── ${step.name}: once more, alone: ${files.join(" ")}`);
+  const again = { ...step, command: [...step.command.slice(0, -1), ...files] };
+  const second = await run(again, resultFile);
+  const before = failing.reduce((sum, [, counts]) => sum + counts.passed, 0);
+  const stillFailing = Object.entries(second.files ?? {}).filter(([, counts]) => counts.failed > 0);
+  return {
+    passed: first.passed - before + second.passed,
+    failed: second.failed,
+    failures: told(second.files === undefined ? failing : stillFailing),
+    flaky: told(failing.filter(([file]) => second.files?.[file]?.failed === 0)),
+  };
 }
 
 function hasTests({ folder }) {
@@ -134,11 +162,18 @@ async function main(names) {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "holdfast-test-"));
   const sum = { passed: 0, failed: 0 };
   const summary = [];
+  /** What a reader of the end alone has to know. */
+  const last = [];
   const one = async (step) => {
     const begun = Date.now();
-    const { passed, failed } = await run(step, path.join(folder, `${step.name}.json`));
+    const { passed, failed, ...told } = await runTwice(
+      step,
+      path.join(folder, `${step.name}.json`),
+    );
     sum.passed += passed;
     sum.failed += failed;
+    for (const [file, text] of told.flaky) last.push(`passed at the second try: ${file}: ${text}`);
+    for (const [file, text] of told.failures) last.push(`failed: ${file}: ${text}`);
     const seconds = ((Date.now() - begun) / 1000).toFixed(1);
     summary.push(`${step.name.padEnd(12)} passed ${passed}, failed ${failed}, ${seconds} s`);
     console.log(`── ${summary.at(-1)}`);
@@ -162,7 +197,7 @@ async function main(names) {
   }
   await Promise.all(running);
   fs.rmSync(folder, { recursive: true, force: true });
-  console.log(`\n${summary.join("\n")}\n`);
+  console.log(`\n${[...last, summary.join("\n")].join("\n\n")}\n`);
   return sum;
 }
 

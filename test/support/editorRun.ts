@@ -163,13 +163,20 @@ function readResult(file: string, exitCode: number): HostResult {
 
 const options = JSON.parse(process.argv[2] ?? "null") as RunOptions;
 const sum = { passed: 0, failed: 0 };
+const secondTries: string[] = [];
 for (const run of hostRuns) {
   if (options.runs.length > 0 && !options.runs.includes(run.name)) continue;
-  const { passed, failed } = await runOnce(run, options);
+  let { passed, failed } = await runOnce(run, options);
+  if (failed > 0) {
+    // A window on a busy machine can lose a key press or the focus. What fails in a new editor too has failed.
+    secondTries.push(run.name);
+    ({ passed, failed } = await runOnce(run, options));
+  }
   sum.passed += passed;
   sum.failed += failed;
 }
 const resultFile = process.env["HOLDFAST_TEST_RESULT"];
 if (resultFile !== undefined) fs.writeFileSync(resultFile, JSON.stringify(sum));
+if (secondTries.length > 0) console.log(`\n  host: second try of ${secondTries.join(", ")}`);
 console.log(`\n  host: ${sum.passed} passing, ${sum.failed} failing`);
 process.exitCode = sum.failed === 0 && sum.passed > 0 ? 0 : 1;
