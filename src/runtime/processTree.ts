@@ -21,10 +21,13 @@ interface Seen {
 const longestArgument = 4096;
 const mostArguments = 256;
 
+/** An agent's times are whole milliseconds. */
+const clockSlackMs = 1;
+
 /**
  * Turns what the kernel saw into `process.*` entries and hangs each process tree under the tool call that caused it: a
- * child under the call of its parent; a process that the agent itself starts under the running call whose input names its
- * arguments, else under the one that began last. With agent "command" each child of the command is a tool call of its own.
+ * child under the call of its parent; a process that the agent itself starts under the call that ran then and whose input
+ * names its arguments, else under the one that began last. With agent "command" each child of the command is a tool call of its own.
  */
 export class ProcessTree {
   readonly #journal: Journal;
@@ -95,7 +98,8 @@ export class ProcessTree {
     if (this.#isHook(event)) return { under: undefined };
     const cause = this.#causeOf(event);
     if (cause === undefined) return { under: undefined };
-    const isFirst = cause.toolKind === "execute" && !this.#started.has(cause.seq);
+    const runs = this.#calls.running().some(({ seq }) => seq === cause.seq);
+    const isFirst = runs && cause.toolKind === "execute" && !this.#started.has(cause.seq);
     if (!isFirst) return { under: cause.seq };
     this.#started.add(cause.seq);
     this.#calls.processStarted(cause.seq);
@@ -122,14 +126,29 @@ export class ProcessTree {
     return { pid, ppid, startedMs, under: this.#calls.current(), call };
   }
 
-  #causeOf(event: Exec): RunningCall | undefined {
-    const running = this.#calls.running().filter((call) => call.toolKind !== "agent");
-    const words = event.argv.filter((word) => word.length > 3).map((word) => word.slice(0, 200));
-    const named = running.filter((call) =>
-      words.some((word) => call.inputText.includes(JSON.stringify(word).slice(1, -1))),
+  /**
+   * The call that a process of the agent's own was started for. On a busy machine the kernel's word may come after the
+   * call's end, or before its beginning is heard, so the times count: a call that is known to have begun later is not it,
+   * one that has ended since may be.
+   */
+  #causeOf({ argv, atMs }: Exec): RunningCall | undefined {
+    const isTool = ({ toolKind }: RunningCall): boolean => toolKind !== "agent";
+    const running = this.#calls.running().filter(isTool);
+    const possible = running.filter(
+      ({ timed, startedMs }) => !timed || startedMs <= atMs + clockSlackMs,
     );
+    const ended = this.#calls.endedAround(atMs).filter(isTool);
+    const words = argv.filter((word) => word.length > 3).map((word) => word.slice(0, 200));
+    const names = ({ inputText }: RunningCall): boolean =>
+      words.some((word) => inputText.includes(JSON.stringify(word).slice(1, -1)));
+    const runs = ({ toolKind }: RunningCall): boolean => toolKind === "execute";
     return (
-      named.at(-1) ?? running.filter((call) => call.toolKind === "execute").at(-1) ?? running.at(-1)
+      running.findLast(names) ??
+      ended.findLast(names) ??
+      possible.findLast(runs) ??
+      ended.findLast(runs) ??
+      possible.at(-1) ??
+      ended.at(-1)
     );
   }
 

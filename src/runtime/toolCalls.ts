@@ -11,6 +11,8 @@ export interface RunningCall {
   readonly inputText: string;
   /** Milliseconds since 1970. */
   readonly startedMs: number;
+  /** The agent said when it began; otherwise it counts from when that was heard. */
+  readonly timed: boolean;
 }
 
 /** A tool call that has ended. */
@@ -26,6 +28,9 @@ type Status = EntryOf<"tool.finished">["status"];
  * their own. */
 const exitPatienceMs = 500;
 
+/** So many ended calls are remembered for what is told late. */
+const remembered = 50;
+
 /**
  * Joins what the agent says into tool calls, by id. A call that is told twice is written once; an end without a
  * beginning makes its beginning; an end that comes after another end is ignored; a beginning that comes after the end
@@ -34,6 +39,7 @@ const exitPatienceMs = 500;
 export class ToolCalls {
   readonly #journal: Journal;
   readonly #running = new Map<string, RunningCall>();
+  readonly #endedLately: EndedCall[] = [];
   readonly #known = new Map<string, number>();
   readonly #ended = new Set<string>();
   /** Calls whose beginning nobody told. */
@@ -59,6 +65,13 @@ export class ToolCalls {
   /** Calls under way, oldest first. */
   running(): readonly RunningCall[] {
     return [...this.#running.values()];
+  }
+
+  /** Calls that ran at that time and have ended lately, in the order of their beginning. */
+  endedAround(atMs: number): readonly EndedCall[] {
+    return this.#endedLately
+      .filter(({ startedMs, endedMs }) => startedMs <= atMs && atMs <= endedMs)
+      .sort((left, right) => left.startedMs - right.startedMs);
   }
 
   /** The `seq` of the call that most probably causes what happens now: the one that began last. */
@@ -141,7 +154,8 @@ export class ToolCalls {
     const inputText =
       typeof event.input === "string" ? event.input : JSON.stringify(event.input ?? "");
     const startedMs = event.atMs ?? Date.parse(entry.at);
-    this.#running.set(call, { call, seq: entry.seq, toolKind, inputText, startedMs });
+    const timed = event.atMs !== undefined;
+    this.#running.set(call, { call, seq: entry.seq, toolKind, inputText, startedMs, timed });
   }
 
   #finished(event: Finished, source: Source): void {
@@ -193,7 +207,10 @@ export class ToolCalls {
     });
     const running = this.#running.get(call);
     this.#running.delete(call);
-    if (running !== undefined)
-      this.#onEnd({ ...running, endedMs: event.atMs ?? Date.parse(entry.at) });
+    if (running === undefined) return;
+    const ended = { ...running, endedMs: event.atMs ?? Date.parse(entry.at) };
+    this.#endedLately.push(ended);
+    if (this.#endedLately.length > remembered) this.#endedLately.shift();
+    this.#onEnd(ended);
   }
 }

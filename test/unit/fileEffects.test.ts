@@ -11,7 +11,7 @@ const call = (
   startedMs: number,
   endedMs: number,
   inputText = "",
-): EndedCall => ({ call: `c${seq}`, seq, toolKind, startedMs, endedMs, inputText });
+): EndedCall => ({ call: `c${seq}`, seq, toolKind, startedMs, endedMs, inputText, timed: true });
 
 const written = (path: string, changedAtMs: number): ChangedPath => ({
   path,

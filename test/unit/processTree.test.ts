@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { Entry } from "../../src/core/journal/entry.ts";
+import type { AgentEvent } from "../../src/runtime/agent.ts";
 import type { SandboxEvent } from "../../src/runtime/ports.ts";
 import { ProcessTree } from "../../src/runtime/processTree.ts";
 import { ToolCalls } from "../../src/runtime/toolCalls.ts";
@@ -82,6 +83,64 @@ describe("process tree", () => {
       "2: sh -c make first",
       "3: sh -c make second",
     ]);
+  });
+
+  describe("what the kernel tells late", () => {
+    const start = (call: string, atMs: number | undefined, input: string): AgentEvent => ({
+      type: "toolStarted",
+      ...{ call, tool: "Bash", toolKind: "execute", title: "", input },
+      ...(atMs === undefined ? {} : { atMs }),
+    });
+    const end = (call: string, atMs: number): AgentEvent => ({
+      type: "toolFinished",
+      ...{ call, status: "ok", output: null, atMs },
+    });
+    const at = (pid: number, atMs: number, ...argv: string[]): SandboxEvent => ({
+      ...exec(pid, 10, ...argv),
+      atMs,
+    });
+
+    it("is laid to the call that ran then, though it has ended and others run", () => {
+      const { journal, calls, tree } = world(false);
+      tree.take(exec(10, 1, "agent"));
+      calls.take(start("first", 1000, "look around"), "hook");
+      calls.take(end("first", 1030), "hook");
+      calls.take(start("second", 1031, "make all"), "hook");
+      tree.take(at(11, 1002, "grep", "-rn", "TODO"));
+      tree.take(at(12, 1033, "make"));
+      assert.deepEqual(journal.lines("process.exec", words).slice(1), [
+        "2: grep -rn TODO",
+        "4: make",
+      ]);
+    });
+
+    it("is laid to nobody when no call ran", () => {
+      const { journal, calls, tree } = world(false);
+      tree.take(exec(10, 1, "agent"));
+      calls.take(start("first", 1000, "look around"), "hook");
+      calls.take(end("first", 1030), "hook");
+      calls.take(start("second", 1060, "make all"), "hook");
+      tree.take(at(11, 1045, "git", "rev-parse"));
+      assert.deepEqual(journal.lines("process.exec", words).slice(1), ["-: git rev-parse"]);
+    });
+
+    it("goes by what the call names before it goes by time", () => {
+      const { journal, calls, tree } = world(false);
+      tree.take(exec(10, 1, "agent"));
+      calls.take(start("first", 1000, "make all"), "hook");
+      calls.take(start("second", 1001, "make check"), "hook");
+      calls.take(end("first", 1030), "hook");
+      tree.take(at(11, 1010, "sh", "-c", "make all"));
+      assert.deepEqual(journal.lines("process.exec", words).slice(1), ["2: sh -c make all"]);
+    });
+
+    it("a beginning without a time may have been heard late", () => {
+      const { journal, calls, tree } = world(false);
+      tree.take(exec(10, 1, "agent"));
+      calls.take(start("first", undefined, "look around"), "acp");
+      tree.take(at(11, 1000, "grep"));
+      assert.deepEqual(journal.lines("process.exec", words).slice(1), ["2: grep"]);
+    });
   });
 
   it("with agent command every child of the command is a call of its own, with its exit code", () => {
