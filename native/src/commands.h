@@ -15,6 +15,7 @@ int remove_main(int argc, char **argv);
 int subvolume_main(int argc, char **argv);
 int fork_probe_main(int argc, char **argv);
 int overlay_scan_main(int argc, char **argv);
+int overlay_hold_main(int argc, char **argv);
 int suspects_main(int argc, char **argv);
 
 #endif

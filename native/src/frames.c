@@ -132,6 +132,10 @@ void frame_fail(int socket, int exit_code, const char *step, const char *format,
     va_start(arguments, format);
     vsnprintf(words, sizeof words, format, arguments);
     va_end(arguments);
+    if (socket < 0) {
+        errno = head.error;
+        die_errno(exit_code, step, "%s", words);
+    }
     struct text bytes = {0};
     text_bytes(&bytes, &head, sizeof head);
     text_bytes(&bytes, step, strlen(step) + 1);

@@ -22,6 +22,7 @@ static const struct {
     {"subvolume", subvolume_main},
     {"fork-probe", fork_probe_main},
     {"overlay-scan", overlay_scan_main},
+    {"overlay-hold", overlay_hold_main},
     {"suspects", suspects_main},
     {"publish", publish_main},
 };

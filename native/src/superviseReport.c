@@ -96,6 +96,8 @@ void emit_started(struct supervise *self) {
     json_number(&line, self->agent);
     json_key(&line, "init");
     json_number(&line, self->init);
+    json_key(&line, "mounts");
+    json_number(&line, self->bwrap);
     json_key(&line, "sandboxed");
     json_bool(&line, plan_find(&self->plan, PLAN_BARE) == NULL);
     json_key(&line, "landlock");

@@ -116,12 +116,17 @@ export interface Savepoints {
     paths: TransactionPaths,
     options: { readonly savepoint: string; readonly path: string },
   ): Promise<Uint8Array | undefined>;
-  /** Brings the shadow back to `to`; gives the savepoint that was taken just before, so that this can be undone. */
+  /** Brings the shadow back to `to`; gives the savepoint that was taken just before, so that this can be undone. `hostView`
+   * is that of the sandbox while one runs: what lies in overlays is written through its mounts. */
   restore(
     fork: Fork,
     workspace: string,
     paths: TransactionPaths,
-    options: { readonly at: string; readonly to: string },
+    options: {
+      readonly at: string;
+      readonly to: string;
+      readonly hostView?: string | undefined;
+    },
   ): Promise<Savepoint>;
 }
 
@@ -260,6 +265,8 @@ export interface Sandbox {
   /** One line for people: which layers hold. */
   readonly description: string;
   readonly notes: readonly string[];
+  /** A directory below which the host's paths are seen with the fork's overlays mounted, as long as it runs. */
+  readonly hostView?: string | undefined;
   readonly stdin: NodeJS.WritableStream;
   readonly stdout: NodeJS.ReadableStream;
   /** Absent with a terminal. */

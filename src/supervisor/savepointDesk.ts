@@ -71,7 +71,9 @@ export class SavepointDesk {
         const { workspace, paths, fork } = this.#scope;
         const before = performance.now();
         const at = new Date().toISOString();
-        const left = await this.#savepoints.restore(fork(), workspace, paths, { at, to });
+        const hostView = this.#scope.sandbox()?.hostView;
+        const options = { at, to, hostView };
+        const left = await this.#savepoints.restore(fork(), workspace, paths, options);
         this.#record(left, performance.now() - before, by);
         const { savepoint } = left;
         this.#journal.append({ kind: "savepoint.restored", source: by, savepoint, to });

@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
-import { commandWorlds, eventually } from "../support/holdfastCommand.ts";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { builtCommand, commandWorlds, eventually } from "../support/holdfastCommand.ts";
 
 interface Row {
   readonly savepoint: string;
@@ -52,6 +56,46 @@ describe("holdfast savepoints", () => {
     const rows = await world.json<Row[]>(["savepoints", "latest"]);
     assert.equal(rows.at(-1)?.savepoint, row.savepoint);
     assert.equal((await world.run(["stop", "latest"])).code, 0);
+  });
+
+  it("go back under the agent's feet, also where an overlay lies under them", async () => {
+    const world = newWorld({ "a.txt": "base\n", "d/x": "x\n" });
+    const script = [
+      "echo one > a.txt; rm -r d; read line",
+      "echo two > a.txt; mkdir d; echo y > d/y; read line",
+      "cat a.txt; ls",
+    ].join("; ");
+    const command = ["run", "--backend", "overlay", "--", "sh", "-c", script];
+    const agent = spawn(process.execPath, [builtCommand, ...command], {
+      cwd: world.workspace,
+      env: { ...process.env, HOLDFAST_HOME: world.home },
+      stdio: ["pipe", "pipe", "ignore"],
+    });
+    const said: Buffer[] = [];
+    agent.stdout.on("data", (piece: Buffer) => said.push(piece));
+    const ended = once(agent, "close");
+    const patch = async (): Promise<string> => (await world.run(["diff", "latest"])).stdout;
+    const seen = (line: string): Promise<string> =>
+      eventually(async () => {
+        const now = await patch();
+        return now.includes(line) ? now : undefined;
+      }, line);
+
+    await seen("-x\n");
+    const first = await world.json<Row>(["savepoint", "latest", "--name", "first"]);
+    const atFirst = await patch();
+    agent.stdin.write("\n");
+    await seen("+y\n");
+    const left = await world.json<Row>(["restore", "latest", "--to", first.savepoint]);
+    agent.stdin.end("\n");
+    await ended;
+    assert.equal(Buffer.concat(said).toString("utf8"), "one\na.txt\n");
+    assert.equal(await patch(), atFirst);
+
+    await world.json<Row>(["restore", "latest", "--to", left.savepoint]);
+    assert.match(await patch(), /\+two[^]*\+y/);
+    assert.equal((await world.run(["commit", "latest"])).code, 0);
+    assert.equal(readFileSync(path.join(world.workspace, "d/y"), "utf8"), "y\n");
   });
 
   it("one that does not exist is told", async () => {

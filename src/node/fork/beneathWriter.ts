@@ -4,10 +4,12 @@ import {
   constants,
   copyFileSync,
   fchmodSync,
+  fstatSync,
   futimesSync,
   lstatSync,
   mkdirSync,
   openSync,
+  readdirSync,
   renameSync,
   rmdirSync,
   symlinkSync,
@@ -47,14 +49,23 @@ export class BeneathWriter {
     if (parent === undefined) return;
     try {
       const place = inside(parent, lastOf(path));
-      if (lstatSync(place, { throwIfNoEntry: false }) === undefined) return;
+      const stat = lstatSync(place, { throwIfNoEntry: false });
+      if (stat === undefined) return;
+      if (!stat.isDirectory()) {
+        unlinkSync(place);
+        return;
+      }
       const aside = inside(parent, `.holdfast-${randomBytes(6).toString("hex")}`);
-      renameSync(place, aside); // under a name that our own program can be given, whatever bytes the old one had
-      if (lstatSync(aside).isDirectory())
-        await runNative(this.#nativePath, "remove", [
-          `/proc/${process.pid}/fd/${parent}/${nameOf(aside)}`,
-        ]);
-      else unlinkSync(aside);
+      try {
+        renameSync(place, aside); // under a name that our own program can be given, whatever bytes the old one had
+      } catch (error) {
+        if (codeOf(error) !== "EXDEV") throw error;
+        removeTree(place); // a directory of an overlay's lower layer cannot be renamed
+        return;
+      }
+      await runNative(this.#nativePath, "remove", [
+        `/proc/${process.pid}/fd/${parent}/${nameOf(aside)}`,
+      ]);
     } finally {
       closeSync(parent);
     }
@@ -146,6 +157,24 @@ export class BeneathWriter {
     }
     return at;
   }
+}
+
+/** Removes a directory and all in it where it stands. */
+function removeTree(place: Buffer): void {
+  const fd = openSync(place, openAsPlace | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  try {
+    const held = `/proc/self/fd/${fd}`;
+    const { mode } = fstatSync(fd);
+    if ((mode & 0o700) !== 0o700) chmodSync(held, (mode & 0o7777) | 0o700);
+    for (const name of readdirSync(held, { encoding: "buffer" })) {
+      const below = Buffer.concat([Buffer.from(`${held}/`), name]);
+      if (lstatSync(below).isDirectory()) removeTree(below);
+      else unlinkSync(below);
+    }
+  } finally {
+    closeSync(fd);
+  }
+  rmdirSync(place);
 }
 
 function lastOf(path: string): string {

@@ -15,6 +15,7 @@ import { SecretMasks } from "./secretMasks.ts";
 import { createReadStream, type BigIntStats } from "node:fs";
 
 const noBytes = Buffer.alloc(0);
+const none: ReadonlySet<string> = new Set();
 
 /**
  * The base of a file is its saved copy; where none was saved (large files on a filesystem without shared blocks), the
@@ -30,7 +31,8 @@ export class Reader implements ForkReader {
     readonly view: Tree;
     readonly lower: Beneath;
   }[];
-  #opaque: ReadonlySet<string> = new Set();
+  /** By the prefix of an overlay: its directories, relative to it, whose lower entries do not show through. */
+  readonly #opaque = new Map<string, ReadonlySet<string>>();
   #loaded: Manifest | undefined;
   #loadedMasks: SecretMasks | undefined;
 
@@ -41,20 +43,18 @@ export class Reader implements ForkReader {
     this.#host = new Beneath(fork.baseTree ?? workspace);
     this.#overlays = fork.overlays.map(({ at, lower, upper }) => {
       const prefix = at === "." ? "" : `${at}/`;
-      const opaqueHere = (): ReadonlySet<string> =>
-        new Set(
-          [...this.#opaque]
-            .filter((one) => `${one}/`.startsWith(prefix))
-            .map((one) => one.slice(prefix.length)),
-        );
       const low = new Beneath(lower);
-      return { prefix, view: new OverlayView(low, new Beneath(upper), opaqueHere), lower: low };
+      const view = new OverlayView(low, new Beneath(upper), () => this.#opaque.get(prefix) ?? none);
+      return { prefix, view, lower: low };
     });
   }
 
   /** Directories (relative to the workspace) that the last scan found opaque in an overlay. */
   scanned(opaque: ReadonlySet<string>): void {
-    this.#opaque = opaque;
+    for (const { prefix } of this.#overlays) {
+      const inside = [...opaque].filter((one) => `${one}/`.startsWith(prefix));
+      this.#opaque.set(prefix, new Set(inside.map((one) => one.slice(prefix.length))));
+    }
   }
 
   get manifest(): Manifest {
@@ -159,6 +159,13 @@ export class Reader implements ForkReader {
 
   #shadowStat(relative: string): ForkStat | undefined {
     return this.#inShadow((tree, at) => statOf(tree, at), relative);
+  }
+
+  /** Of a path in an overlay it is the lower layer that counts, since it shows through. */
+  baseHasDirectory(relative: string): boolean {
+    const overlay = this.#overlays.find(({ prefix }) => relative.startsWith(prefix));
+    if (overlay === undefined) return this.manifest.lookup(relative)?.type === "directory";
+    return overlay.lower.stat(relative.slice(overlay.prefix.length))?.isDirectory() === true;
   }
 
   /** The base with its secrets: for masking only. */

@@ -29,6 +29,7 @@ const started = z.object({
   type: z.literal("started"),
   pid: z.number(),
   init: z.number(),
+  mounts: z.number(),
   sandboxed: z.boolean(),
   landlock: z.number(),
   observed: z.boolean(),

@@ -63,6 +63,10 @@ export class SupervisedSandbox implements Sandbox {
     return this.#started?.pid ?? 0;
   }
 
+  get hostView(): string | undefined {
+    return this.#started === undefined ? undefined : `/proc/${this.#started.mounts}/root`;
+  }
+
   /** Milliseconds from the start of supervise to the running agent. */
   get startMs(): number {
     return this.#started?.ms ?? 0;
