@@ -1,5 +1,6 @@
 import type { Journal } from "./journal.ts";
 import type { ChangedPath } from "./ports.ts";
+import { stepChanges, type Scanned, type StepChange } from "./stepChanges.ts";
 import type { EndedCall, RunningCall } from "./toolCalls.ts";
 
 /** Kinds of tool call that change no file, so that none is looked for at once. Should one have changed something all the
@@ -18,20 +19,26 @@ const remembered = 200;
 
 /**
  * Journals the file effects of each tool call while the agent runs: after a call ends the shadow is scanned, and each
- * change belongs to the call during which it was made (by the change's own time; a deletion by the calls that ended since
- * the scan before). One scan runs at a time; calls that end meanwhile share the next. A change that no call made has no
- * parent. The scan at seal has the last word.
+ * change since the scan before belongs to the call during which it was made: by the change's own time; where none is left
+ * (a deletion, a file that is as in the base again) by the calls that ended since the scan before. One scan runs at a
+ * time; calls that end meanwhile share the next. A change that no call made has no parent; what a restored savepoint
+ * brought back hangs under that. The scan at seal has the last word.
  */
 export class FileEffects {
   readonly #journal: Journal;
   readonly #scan: () => Promise<readonly ChangedPath[]>;
   readonly #running: () => readonly RunningCall[];
   readonly #onError: (error: unknown) => void;
-  readonly #known = new Map<string, string>();
-  /** Changes without a claim at their first look, by path. */
-  readonly #unclaimed = new Map<string, string>();
+  #known: Scanned = new Map();
+  /** Keys of changes without a claim at their first look, by path. */
+  #unclaimed = new Map<string, string>();
   #secondLook: ReturnType<typeof setTimeout> | undefined;
   #ended: EndedCall[] = [];
+  /** Those of them that ended since the scan before began, and those of the time before that. */
+  #fresh: EndedCall[] = [];
+  #fresher: EndedCall[] = [];
+  /** The `seq` of a savepoint's restore that no scan has looked at yet. */
+  #restored: number | undefined;
   #wanted = false;
   #scanning: Promise<void> | undefined;
 
@@ -51,7 +58,14 @@ export class FileEffects {
   callEnded(call: EndedCall): void {
     this.#ended.push(call);
     if (this.#ended.length > remembered) this.#ended.shift();
+    this.#fresher.push(call);
     if (harmless.has(call.toolKind)) return;
+    this.#look();
+  }
+
+  /** A savepoint was restored; `seq` is the entry that tells it. */
+  restored(seq: number): void {
+    this.#restored = seq;
     this.#look();
   }
 
@@ -69,14 +83,18 @@ export class FileEffects {
   /** The scan at seal: journals what is not journaled yet. */
   final(changed: readonly ChangedPath[]): void {
     clearTimeout(this.#secondLook);
-    this.#record(changed, true);
+    this.#turn();
+    this.#record(changed, this.#restored, true);
   }
 
   async #scanAll(): Promise<void> {
     try {
       while (this.#wanted) {
         this.#wanted = false;
-        this.#record(await this.#scan(), false);
+        this.#turn();
+        const restored = this.#restored;
+        this.#restored = undefined;
+        this.#record(await this.#scan(), restored, false);
       }
       if (this.#unclaimed.size > 0) this.#secondLook = setTimeout(() => this.#look(), secondLookMs);
     } catch (error) {
@@ -86,20 +104,29 @@ export class FileEffects {
     }
   }
 
-  #record(changed: readonly ChangedPath[], last: boolean): void {
-    const now = new Set<string>();
-    for (const one of changed) {
-      now.add(one.path);
-      const key = keyOf(one);
-      if (this.#known.get(one.path) === key) continue;
-      const cause = this.#causeOf(one);
-      if (!last && !isWriter(cause) && this.#unclaimed.get(one.path) !== key) {
-        this.#unclaimed.set(one.path, key);
+  /** A scan begins: what ends from now on it may not see. */
+  #turn(): void {
+    this.#fresh = this.#unclaimed.size > 0 ? [...this.#fresh, ...this.#fresher] : this.#fresher;
+    this.#fresher = [];
+  }
+
+  #record(changed: readonly ChangedPath[], restored: number | undefined, last: boolean): void {
+    const now = new Map(changed.map((one) => [one.path, one]));
+    const unclaimed = new Map<string, string>();
+    for (const one of stepChanges(this.#known, now)) {
+      const cause = restored === undefined ? this.#causeOf(one) : undefined;
+      const known = this.#known.get(one.path);
+      // What comes with the change of another path comes with it.
+      const alone = known !== undefined || now.has(one.path);
+      const waits = alone && restored === undefined && !last && !isWriter(cause);
+      if (waits && this.#unclaimed.get(one.path) !== one.key) {
+        unclaimed.set(one.path, one.key);
+        // It counts as not seen yet.
+        if (known === undefined) now.delete(one.path);
+        else now.set(one.path, known);
         continue;
       }
-      this.#unclaimed.delete(one.path);
-      this.#known.set(one.path, key);
-      const parent = cause?.seq;
+      const parent = restored ?? cause?.seq;
       this.#journal.append({
         kind: "file.changed",
         source: "fs",
@@ -110,21 +137,24 @@ export class FileEffects {
         ...(one.bytes === undefined ? {} : { bytes: one.bytes }),
       });
     }
-    for (const path of [...this.#known.keys()]) if (!now.has(path)) this.#known.delete(path);
-    for (const path of [...this.#unclaimed.keys()])
-      if (!now.has(path)) this.#unclaimed.delete(path);
+    this.#known = now;
+    this.#unclaimed = unclaimed;
   }
 
   /** Of the calls that were under way when the change was made: the one that names the path, else the one that began
    * last. */
-  #causeOf(one: ChangedPath): RunningCall | undefined {
+  #causeOf(one: StepChange): RunningCall | undefined {
     const at = one.changedAtMs;
     const during = ({ startedMs }: RunningCall, endedMs: number): boolean =>
-      at === undefined || (at >= startedMs - slackMs && at <= endedMs + slackMs);
-    const ended = this.#ended.filter((call) => during(call, call.endedMs));
-    const running =
-      at === undefined ? [] : this.#running().filter((call) => during(call, Infinity));
-    const all = [...ended, ...running].sort((left, right) => left.startedMs - right.startedMs);
+      at !== undefined && at >= startedMs - slackMs && at <= endedMs + slackMs;
+    const all =
+      at === undefined
+        ? [...this.#fresh]
+        : [
+            ...this.#ended.filter((call) => during(call, call.endedMs)),
+            ...this.#running().filter((call) => during(call, Infinity)),
+          ];
+    all.sort((left, right) => left.startedMs - right.startedMs);
     const writers = all.filter(isWriter);
     const candidates = writers.length > 0 ? writers : all;
     const name = JSON.stringify(one.path).slice(1, -1);
@@ -135,8 +165,4 @@ export class FileEffects {
 /** True for a call that may be expected to change files. */
 function isWriter(call: RunningCall | undefined): call is RunningCall {
   return call !== undefined && call.toolKind !== "read" && call.toolKind !== "search";
-}
-
-function keyOf(one: ChangedPath): string {
-  return [one.change, one.from ?? "", one.mode ?? "", one.bytes ?? "", one.stamp ?? ""].join("|");
 }

@@ -285,6 +285,10 @@ class Running {
       store.add(toDisposable(() => listening[Symbol.dispose]()));
       const silence = silent ? undefined : store.add(watchSilence(journal));
       const running = new Running(sandbox, files, calls, broker, agentSocket, store, silence);
+      const restores = journal.onAppend(({ kind, seq }) => {
+        if (kind === "savepoint.restored") files.restored(seq);
+      });
+      store.add(toDisposable(() => restores[Symbol.dispose]()));
       if (journalBytes !== undefined) running.#boundJournal(journal, journalBytes);
       return running;
     } catch (error) {

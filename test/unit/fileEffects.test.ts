@@ -125,4 +125,57 @@ describe("file effects", () => {
     await effects.settled();
     assert.deepEqual(journal.lines("file.changed", words), ["1: modified a", "3: modified a"]);
   });
+
+  describe("where nothing is left that has a time", () => {
+    const gone = (path: string): ChangedPath => ({ path, change: "deleted", ignored: false });
+    function world(): { journal: MemoryJournal; effects: FileEffects; now: ChangedPath[] } {
+      const journal = new MemoryJournal();
+      const now: ChangedPath[] = [];
+      const effects = new FileEffects(
+        journal,
+        () => Promise.resolve([...now]),
+        () => [],
+        (error) => assert.fail(String(error)),
+      );
+      return { journal, effects, now };
+    }
+
+    it("the calls count that ended since the scan before, not an older one that names the path", async () => {
+      const { journal, effects, now } = world();
+      now.push(written("src/a.ts", 150));
+      effects.callEnded(call(1, "edit", 100, 200, '{"path":"src/a.ts"}'));
+      await effects.settled();
+      now.splice(0, 1, gone("src/a.ts"));
+      effects.callEnded(call(2, "execute", 300, 400, '{"command":"rm -r src"}'));
+      await effects.settled();
+      now.splice(0);
+      effects.callEnded(call(3, "execute", 500, 600, '{"command":"git restore ."}'));
+      await effects.settled();
+      assert.deepEqual(journal.lines("file.changed", words), [
+        "1: modified src/a.ts",
+        "2: deleted src/a.ts",
+        "3: added src/a.ts",
+      ]);
+    });
+
+    it("what a savepoint brings back is its own, not the next call's", async () => {
+      const { journal, effects, now } = world();
+      now.push(written("a", 150), gone("b"));
+      effects.callEnded(call(1, "execute", 100, 200));
+      await effects.settled();
+      now.splice(0);
+      effects.restored(7);
+      await effects.settled();
+      now.push(written("c", 350));
+      effects.callEnded(call(2, "execute", 300, 400));
+      await effects.settled();
+      assert.deepEqual(journal.lines("file.changed", words), [
+        "1: modified a",
+        "1: deleted b",
+        "7: modified a",
+        "7: added b",
+        "2: modified c",
+      ]);
+    });
+  });
 });

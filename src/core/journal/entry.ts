@@ -182,6 +182,7 @@ interface EffectBody {
     readonly signal?: string;
     readonly durationMs: number;
   };
+  /** What a step did to a file, against the step before it: not against the base. */
   readonly "file.changed": {
     readonly path: string;
     readonly change: FileChangeKind;
