@@ -98,6 +98,33 @@ describe("holdfast savepoints", () => {
     assert.equal(readFileSync(path.join(world.workspace, "d/y"), "utf8"), "y\n");
   });
 
+  it("restored while the agent runs, what it brings back is told under it", async () => {
+    const world = newWorld({ "a.txt": "base\n" });
+    const phases = "echo one > a.txt; rm -f b.txt; sleep 0.5; echo two > a.txt; echo > b.txt";
+    const script = `while :; do ${phases}; sleep 2; done`;
+    await world.json(["run", "--detach", "--", "sh", "-c", script]);
+    const one = await eventually(async () => {
+      const rows = await world.json<Row[]>(["savepoints", "latest"]);
+      return rows.find(({ files }) => files === 1);
+    }, "a savepoint between the two phases");
+    // In the first phase there is nothing to bring back.
+    const told = await eventually(async () => {
+      await world.json<Row>(["restore", "latest", "--to", one.savepoint]);
+      const entries = await world.entries();
+      const restored = entries.filter(({ kind }) => kind === "savepoint.restored");
+      const under = new Set(restored.map(({ seq }) => seq));
+      const found = entries.flatMap((entry) =>
+        entry.kind === "file.changed" && under.has(entry.parent ?? 0) ? [entry.path] : [],
+      );
+      return found.length > 0 ? found : undefined;
+    }, "files that the restore brought back");
+    assert.ok(
+      told.every((path) => ["a.txt", "b.txt"].includes(path)),
+      told.join(),
+    );
+    assert.equal((await world.run(["stop", "latest"])).code, 0);
+  });
+
   it("one that does not exist is told", async () => {
     const world = newWorld({ "a.txt": "base\n" });
     await world.run(["run", "--", "sh", "-c", "echo x > a.txt"]);
