@@ -328,6 +328,9 @@ void transparent_open(struct transparent *made) {
         add(made, TRANSPARENT_ANY, any);
     } else {
         tell(made, "connections cannot be redirected");
+        if (any >= 0) {
+            close(any);
+        }
         for (size_t i = 0; i < sizeof fixed_ports / sizeof *fixed_ports; i++) {
             int fixed = bind_wildcard(family, SOCK_STREAM, fixed_ports[i], false);
             if (fixed >= 0) {
