@@ -4,9 +4,9 @@ import { temporaryFolders } from "../support/temporaryFolder.ts";
 /** Suites in which it makes a difference who runs them: private files, owners, namespaces, mounts, numbers of users. */
 const suites = [
   "broker",
-  "brokerGit",
   "brokerHolds",
   "brokerInside",
+  "brokerInsideGit",
   "policyFiles",
   "publishCommit",
   "publishFaults",
