@@ -13,7 +13,7 @@ import { loadSecrets } from "../node/secrets/secretStore.ts";
 import type { Secret } from "../node/secrets/vault.ts";
 import type { AgentLaunch, Broker, BrokerHost, TransactionPaths } from "../runtime/ports.ts";
 import type { OwnTools } from "../node/mcp/ownServer.ts";
-import { beginGateway, type McpSetup } from "./beginGateway.ts";
+import { beginGateway, editorValues, type McpSetup } from "./beginGateway.ts";
 import type { StartSpec } from "./startSpec.ts";
 
 /** What the doors of a transaction are opened with. */
@@ -127,7 +127,7 @@ async function secretsOf(
   mcp: McpSetup,
 ): Promise<readonly Secret[]> {
   const home = path.dirname(path.dirname(paths.root));
-  const named = await loadSecrets(home, secretNames(spec, launch), process.env);
+  const named = await loadSecrets(home, secretNames(spec, launch), process.env, editorValues(spec));
   const hidden = [...mcp.secrets, ...maskedSecrets(paths.state)].map((secret) => ({
     ...secret,
     bindings: [],

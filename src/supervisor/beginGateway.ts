@@ -7,7 +7,8 @@ import { readMcpServers, readOffers, type McpServer } from "../node/mcp/mcpSetti
 import type { OwnTools } from "../node/mcp/ownServer.ts";
 import { appendRule } from "../node/policy/appendRule.ts";
 import { userPolicyPath } from "../node/policy/policyFiles.ts";
-import { loadSecrets } from "../node/secrets/secretStore.ts";
+import { givenValues } from "../node/secrets/keyring.ts";
+import { loadSecrets, type ValueStores } from "../node/secrets/secretStore.ts";
 import type { Secret } from "../node/secrets/vault.ts";
 import type { BrokerHost, TransactionPaths } from "../runtime/ports.ts";
 import { version } from "./installationPaths.ts";
@@ -28,8 +29,13 @@ export async function readMcpSetup(spec: StartSpec, paths: TransactionPaths): Pr
     .map(({ name }) => name)
     .filter((name) => !servers.some((server) => server.name === name));
   const home = homeOf(paths);
-  const named = await loadSecrets(home, secretsNamed(servers), process.env);
+  const named = await loadSecrets(home, secretsNamed(servers), process.env, editorValues(spec));
   return { servers, offered, secrets: [...named, ...secretsWritten(servers)] };
+}
+
+/** What the editor keeps is known only to the transactions that begin in it. */
+export function editorValues({ editorSecrets }: StartSpec): ValueStores {
+  return editorSecrets === undefined ? {} : { editor: givenValues(editorSecrets) };
 }
 
 function homeOf(paths: TransactionPaths): string {

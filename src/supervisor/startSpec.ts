@@ -12,6 +12,8 @@ export const startSpec = z.object({
   policyFile: z.string().optional(),
   limits: z.record(z.string(), z.string()),
   secrets: z.array(z.string()),
+  /** Values of secrets that the editor keeps, by name. They come this way alone, and are written nowhere. */
+  editorSecrets: z.record(z.string(), z.string()).optional(),
   onExit: z.enum(["review", "commit", "discard"]),
   /** OTLP endpoint of the editor's setting, before the user's own file. */
   traceEndpoint: z.string().optional(),

@@ -23,6 +23,8 @@ export interface CommandArguments {
   "holdfast.showTimeline": readonly [];
   "holdfast.switch": readonly [];
   "holdfast.emergencyStop": readonly [];
+  "holdfast.storeSecret": readonly [];
+  "holdfast.removeSecret": readonly [];
   "holdfast.doctor": readonly [];
   "holdfast.showOutput": readonly [];
   "holdfast.showLog": readonly [];
@@ -67,6 +69,8 @@ export const commands: Readonly<
   "holdfast.showTimeline": { title: "Show Timeline", palette: true },
   "holdfast.switch": { title: "Switch Transaction", palette: true },
   "holdfast.emergencyStop": { title: "Emergency Stop", palette: true },
+  "holdfast.storeSecret": { title: "Store Secret…", palette: true },
+  "holdfast.removeSecret": { title: "Remove Secret…", palette: true },
   "holdfast.doctor": { title: "Run Doctor", palette: true },
   "holdfast.showOutput": { title: "Show Agent Output", palette: true },
   "holdfast.showLog": { title: "Show Log", palette: true },

@@ -26,6 +26,7 @@ import { HoldCommands } from "./holds/holdCommands.ts";
 import { Notifications } from "./notifications.ts";
 import { Problems } from "./problems.ts";
 import { RowActions } from "./rowActions.ts";
+import { EditorSecrets } from "./secrets/editorSecrets.ts";
 import { StartCommands } from "./start/startCommands.ts";
 import { StatusBar } from "./statusBar.ts";
 import { TextDocuments } from "./textDocuments.ts";
@@ -42,6 +43,7 @@ export class HoldfastExtension {
   readonly #log: vscode.LogOutputChannel;
   readonly #transactions: Transactions;
   readonly #installation: Installation;
+  readonly #secrets: EditorSecrets;
 
   constructor(context: vscode.ExtensionContext) {
     const store = new DisposableStore();
@@ -52,7 +54,8 @@ export class HoldfastExtension {
       node: process.execPath,
     };
     this.#installation = installation;
-    this.#transactions = store.add(new Transactions(installation, this.#log));
+    this.#secrets = new EditorSecrets(context.secrets);
+    this.#transactions = store.add(new Transactions(installation, this.#log, this.#secrets));
     const texts = store.add(new TextDocuments());
     const memory = new ReviewMemory(context.storageUri?.fsPath);
     const reviews = store.add(
@@ -135,6 +138,8 @@ export class HoldfastExtension {
         const { emergencyStop } = await import("./emergencyStop.ts");
         await emergencyStop(this.#installation);
       },
+      "holdfast.storeSecret": () => this.#secrets.store(),
+      "holdfast.removeSecret": () => this.#secrets.remove(),
       "holdfast.doctor": () => start.doctor(),
       "holdfast.showOutput": () => output.show(),
       "holdfast.showLog": () => this.#log.show(),

@@ -16,6 +16,7 @@ import type { StartSpec } from "../supervisor/startSpec.ts";
 import type { StartRequest } from "./contributions.ts";
 import { checkSettingsNow } from "./checkSettingsNow.ts";
 import { setting } from "./editorState.ts";
+import type { EditorSecrets } from "./secrets/editorSecrets.ts";
 import { LiveTransaction, type TransactionChange } from "./liveTransaction.ts";
 
 /** A transaction of this window that is not shown. */
@@ -47,6 +48,7 @@ export class Transactions implements Ending {
   readonly onChange = this.#changed.event;
   readonly #installation: Installation;
   readonly #log: vscode.LogOutputChannel;
+  readonly #editorSecrets: EditorSecrets;
   readonly #open = new Map<string, LiveTransaction>();
   readonly #listeners = this.#store.add(new DisposableStore());
   readonly #foreign = new Set<string>();
@@ -56,9 +58,14 @@ export class Transactions implements Ending {
   #watching = false;
   #showNextUntil = 0;
 
-  constructor(installation: Installation, log: vscode.LogOutputChannel) {
+  constructor(
+    installation: Installation,
+    log: vscode.LogOutputChannel,
+    editorSecrets: EditorSecrets,
+  ) {
     this.#installation = installation;
     this.#log = log;
+    this.#editorSecrets = editorSecrets;
   }
 
   get shown(): LiveTransaction | undefined {
@@ -152,7 +159,7 @@ export class Transactions implements Ending {
     onProgress: (text: string) => void,
     signal: AbortSignal,
   ): Promise<LiveTransaction> {
-    const spec = startSpecOf(folder, request);
+    const spec = startSpecOf(folder, request, await this.#editorSecrets.values());
     const home = openHome(process.env);
     checkWorkspacePlace(spec.workspace, home);
     const id = newTransactionId(new Date());
@@ -257,7 +264,11 @@ function workspaceFolders(): readonly string[] {
   });
 }
 
-function startSpecOf(folder: vscode.WorkspaceFolder, request: StartRequest): StartSpec {
+function startSpecOf(
+  folder: vscode.WorkspaceFolder,
+  request: StartRequest,
+  editorSecrets: Readonly<Record<string, string>>,
+): StartSpec {
   const workspace = workspaceRoot(undefined, folder.uri.fsPath);
   const policyFile = setting("policyFile");
   const traceEndpoint = setting("traceEndpoint");
@@ -271,7 +282,8 @@ function startSpecOf(folder: vscode.WorkspaceFolder, request: StartRequest): Sta
     ...(policyFile === "" ? {} : { policyFile }),
     ...(traceEndpoint === "" ? {} : { traceEndpoint }),
     limits: { ...request.limits },
-    secrets: [],
+    secrets: Object.keys(editorSecrets),
+    editorSecrets,
     onExit: "review",
     cwd: fs.realpathSync(folder.uri.fsPath),
     keepSession: true,

@@ -3,8 +3,9 @@ import { mkdtemp, readFile, rm, stat, chmod, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import fc from "fast-check";
+import type { Failure } from "../../src/base/errors.ts";
 import { ByteMatcher, ByteReplacer } from "../../src/node/secrets/byteMatcher.ts";
-import { keyringStore, type RunProgram } from "../../src/node/secrets/keyring.ts";
+import { keyringStore, runProgram, type RunProgram } from "../../src/node/secrets/keyring.ts";
 import { placeholderOf, spellingsOf } from "../../src/node/secrets/placeholder.ts";
 import { formsOf } from "../../src/node/secrets/secretForms.ts";
 import {
@@ -236,6 +237,31 @@ describe("secrets: the store", () => {
       await assert.rejects(setSecret(home, name, hosts, { keep: "file", value }), { code });
     });
   }
+
+  it("tells a command that prints nothing, fails or is not there, and never what it printed", async () => {
+    const cases: [argv: string[], code: string][] = [
+      [["true"], "secret-missing"],
+      [["sh", "-c", "printf half; exit 3"], "secret-missing"],
+      [["sh", "-c", "printf half; kill -9 $$"], "secret-missing"],
+      [["head", "-c", "9000000", "/dev/zero"], "secret-missing"],
+      [["nonesuch-program"], "no-keyring"],
+      [["/etc"], "no-keyring"],
+    ];
+    for (const [command, code] of cases) {
+      await setSecret(home, "FAILS", ["x.test"], { command });
+      await assert.rejects(loadSecrets(home, ["FAILS"], {}), (error: Failure) => {
+        assert.equal(error.code, code, command.join(" "));
+        assert.doesNotMatch(error.line, /half/);
+        return true;
+      });
+    }
+  });
+
+  it("hands a command no input, and a keyring's program all of it", async () => {
+    const long = "x".repeat(300_000);
+    assert.deepEqual(await runProgram(["cat"], long), { exitCode: 0, stdout: long });
+    assert.deepEqual(await runProgram(["sh", "-c", "exit 7"], long), { exitCode: 7, stdout: "" });
+  });
 
   it("refuses a file that others can read, or that is a link", async () => {
     await setSecret(home, "ONE", ["x.test"], { keep: "file", value: "v1" });

@@ -1,4 +1,8 @@
+import { execFile } from "node:child_process";
 import { Failure } from "../../base/errors.ts";
+
+/** No secret is longer, bytes. */
+const mostPrinted = 1024 * 1024;
 
 /** Keeps values by name outside our files: the OS keyring, or the editor's secret storage. */
 export interface ValueStore {
@@ -7,22 +11,38 @@ export interface ValueStore {
   remove(name: string): Promise<void>;
 }
 
+/** Values that are in memory alone: those that the editor keeps and has given for one transaction. */
+export function givenValues(values: Readonly<Record<string, string>>): ValueStore {
+  const given = new Map(Object.entries(values));
+  return {
+    read: (name) => Promise.resolve(given.get(name)),
+    write: (name, value) => Promise.resolve(void given.set(name, value)),
+    remove: (name) => Promise.resolve(void given.delete(name)),
+  };
+}
+
 /** Runs a program with `input` on its standard input, never through a shell. */
 export type RunProgram = (
   argv: readonly string[],
   input: string,
 ) => Promise<{ readonly exitCode: number; readonly stdout: string }>;
 
-export const runProgram: RunProgram = async ([program = "", ...args], input) => {
-  // Loaded when it is needed: every start of a command would wait for it.
-  const { execa } = await import("execa");
-  const result = await execa(program, args, { input, reject: false, stripFinalNewline: false });
-  if (result.exitCode === undefined) {
-    const fix = `install it, or keep the secret in a file or a variable`;
-    throw new Failure("failed", "no-keyring", `${program} cannot be run`, fix, result);
-  }
-  return { exitCode: result.exitCode, stdout: result.stdout };
-};
+export const runProgram: RunProgram = async ([program = "", ...args], input) =>
+  await new Promise((resolve, reject) => {
+    const child = execFile(
+      program,
+      args,
+      { encoding: "utf8", maxBuffer: mostPrinted },
+      (error, stdout) => {
+        if (typeof error?.code === "string" && child.pid === undefined) {
+          const fix = `install it, or keep the secret in a file or a variable`;
+          reject(new Failure("failed", "no-keyring", `${program} cannot be run`, fix, error));
+        } else resolve({ exitCode: error === null ? 0 : (child.exitCode ?? 1), stdout });
+      },
+    );
+    child.stdin?.on("error", () => undefined); // it ended without reading
+    child.stdin?.end(input);
+  });
 
 /** The Secret Service of the desktop through `secret-tool` (libsecret); on macOS the Keychain through `security`. The
  * value travels on standard input, except that `security` takes it in its own command language there. */

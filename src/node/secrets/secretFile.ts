@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { open, rename, rm } from "node:fs/promises";
 import path from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import { Failure, messageOf } from "../../base/errors.ts";
 
 const binding = z.strictObject({
