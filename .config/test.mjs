@@ -16,6 +16,8 @@ import { setupPackages, toRun, toTest } from "./setupPackages.mjs";
 
 const minute = 60_000;
 
+const parallel = ["--parallel", "--jobs", "2"];
+
 /** A suite of mocha's: each folder under test/ is one, and counts its own tests. */
 const suite = (name, minutes, ...options) => ({
   name,
@@ -25,6 +27,8 @@ const suite = (name, minutes, ...options) => ({
     "node_modules/.bin/mocha",
     ...["--config", ".config/mocharc.json", "--reporter", ".config/mochaReporter.cjs"],
     ...options,
+    // Two files at a time: most tests wait for programs more than they compute.
+    ...(name === "unit" ? [] : parallel),
     // Where everything that a test may need is installed, a test that skips itself hides something.
     ...(process.env.CI === undefined ? [] : ["--forbid-pending"]),
     `test/${name}/**/*.test.ts`,
@@ -124,7 +128,8 @@ async function runTwice(step, resultFile) {
   const worth = failing.length > 0 && failing.length <= mostSecondTries && !files.includes("");
   if (!worth || first.disagrees) return { ...first, failures: told(failing), flaky: [] };
   console.log(`\n── ${step.name}: once more, alone: ${files.join(" ")}`);
-  const again = { ...step, command: [...step.command.slice(0, -1), ...files] };
+  const words = step.command.slice(0, -1).filter((word) => !parallel.includes(word));
+  const again = { ...step, command: [...words, ...files] };
   const second = await run(again, resultFile);
   const before = failing.reduce((sum, [, counts]) => sum + counts.passed, 0);
   const stillFailing = Object.entries(second.files ?? {}).filter(([, counts]) => counts.failed > 0);
