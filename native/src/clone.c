@@ -19,12 +19,13 @@
 #include <unistd.h>
 
 struct options {
-    const char *from, *to, *manifest, *base, *spare, *spare_manifest;
+    const char *from, *to, *manifest, *base, *spare, *spare_manifest, *known;
     const char **mounts;
     size_t mount_count;
     uint64_t save_limit;
     unsigned threads;
     bool share;
+    bool any_device;
 };
 
 static atomic_bool *stop_flag;
@@ -41,7 +42,8 @@ static void parse_options(struct options *options, int argc, char **argv) {
         {"base", required_argument, NULL, 'b'},      {"save-limit", required_argument, NULL, 's'},
         {"mount", required_argument, NULL, 'o'},     {"threads", required_argument, NULL, 'j'},
         {"no-share", no_argument, NULL, 'n'},        {"spare", required_argument, NULL, 'p'},
-        {"spare-manifest", required_argument, NULL, 'l'}, {NULL, 0, NULL, 0},
+        {"spare-manifest", required_argument, NULL, 'l'}, {"known", required_argument, NULL, 'k'},
+        {"any-device", no_argument, NULL, 'd'},      {NULL, 0, NULL, 0},
     };
     *options = (struct options){.save_limit = 8 << 20, .threads = useful_threads(), .share = true};
     options->mounts = must_alloc((size_t)argc * sizeof *options->mounts);
@@ -58,10 +60,13 @@ static void parse_options(struct options *options, int argc, char **argv) {
         case 'n': options->share = false; break;
         case 'p': options->spare = optarg; break;
         case 'l': options->spare_manifest = optarg; break;
+        case 'k': options->known = optarg; break;
+        case 'd': options->any_device = true; break;
         default: die(EXIT_USAGE, "arguments", "clone: unknown option");
         }
     }
-    if (!options->from || !options->manifest || optind != argc || !options->spare != !options->spare_manifest) {
+    if (!options->from || !options->manifest || optind != argc || !options->spare != !options->spare_manifest ||
+        (options->known && options->to)) {
         die(EXIT_USAGE, "arguments", "usage: clone --from DIR [--to DIR] --manifest FILE [--base DIR]");
     }
 }
@@ -83,6 +88,9 @@ static void open_trees(struct clone *clone, const struct options *options) {
             die_errno(EXIT_FAILED, "open-spare", "cannot open %s", options->spare);
         }
         manifest_open(&clone->spare.manifest, options->spare_manifest);
+        clone->root->spare = 0;
+    } else if (options->known) {
+        manifest_open(&clone->spare.manifest, options->known);
         clone->root->spare = 0;
     }
     clone->base = -1;
@@ -237,6 +245,7 @@ int clone_main(int argc, char **argv) {
     clone.mount_count = options.mount_count;
     clone.save_limit = options.save_limit;
     clone.share = options.share;
+    clone.any_device = options.any_device;
     clone.begun = coarse_now();
     stop_flag = &clone.stop;
     struct sigaction action = {.sa_handler = on_signal};

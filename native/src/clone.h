@@ -71,7 +71,8 @@ enum { LINK_BUCKETS = 4096 };
 /* The packs of a spare are those of the new clone too, by numbers that none of its threads has. */
 enum { SPARE_PACK = 8 };
 
-/* An earlier clone of the same tree, whose untouched files are moved into the new one. -1: there is none. */
+/* An earlier clone of the same tree, whose untouched files are moved into the new one. -1: there is none; then the manifest
+ * may be that of an earlier listing, which a new one goes by. */
 struct spare {
     int root;
     struct manifest manifest;
@@ -83,6 +84,7 @@ struct clone {
     int base; /* directory of the packs, -1: nothing is saved */
     struct spare spare;
     int64_t begun;
+    bool any_device; /* of a listing: the device's number is no part of what a file is */
     const char *const *mounts;
     size_t mount_count;
     uint64_t save_limit; /* largest file that is saved by bytes */
@@ -129,8 +131,10 @@ enum outcome clone_file(struct clone *clone, struct worker *worker, struct node 
 /* Moves a file out of the spare (its directory there is `from`) when it is still what stands in the source. */
 bool clone_take_spare(struct clone *clone, struct worker *worker, struct node *node, struct built *entry,
                       const struct stat *stat, int from, int to);
-/* The record of a file that is only listed; its content is looked at for secrets when asked. */
-enum outcome clone_list_file(struct worker *worker, struct built *entry, int directory, bool look);
+/* The record of a file that is only listed; its content is looked at for secrets when asked, unless an earlier listing has
+ * read the very same content. */
+enum outcome clone_list_file(struct clone *clone, struct worker *worker, struct node *node, struct built *entry,
+                             int directory, const struct statx *stat, bool look);
 /* Copies extended attributes from one descriptor to another, as far as the destination takes them. */
 void clone_xattrs(struct worker *worker, int from, int to);
 /* Fills the shadow's inode, ctime and birth time of an entry. 0, or -1 with errno. */

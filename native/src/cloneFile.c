@@ -338,29 +338,3 @@ enum outcome clone_file(struct clone *clone, struct worker *worker, struct node 
     }
     return outcome;
 }
-
-enum outcome clone_list_file(struct worker *worker, struct built *entry, int directory, bool look) {
-    struct manifest_entry *record = &entry->record;
-    struct statx stat;
-    if (statx(directory, entry->name, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS | STATX_BTIME, &stat) != 0) {
-        return errno == ENOENT ? VANISHED : UNREADABLE;
-    }
-    record->size = stat.stx_size;
-    record->flags |= suspect_name(entry->name) ? ENTRY_SUSPECT : 0;
-    record->shadow_ino = stat.stx_ino;
-    record->shadow_ctime = NANOSECONDS(stat.stx_ctime);
-    record->shadow_btime = stat.stx_mask & STATX_BTIME ? NANOSECONDS(stat.stx_btime) : 0;
-    worker->counts.files++;
-    worker->counts.bytes += record->size;
-    if (look && !(record->flags & ENTRY_SUSPECT) && record->size > 0 && record->size <= CLONE_BUFFER) {
-        int fd = openat(directory, entry->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-        ssize_t got = fd < 0 ? -1 : pread(fd, worker->buffer, CLONE_BUFFER, 0);
-        if (got > 0 && suspect_bytes(worker->buffer, (size_t)got)) {
-            record->flags |= ENTRY_SUSPECT;
-        }
-        if (fd >= 0) {
-            close(fd);
-        }
-    }
-    return CLONED;
-}

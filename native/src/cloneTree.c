@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statfs.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 char *clone_path(const struct node *node, const char *name) {
@@ -156,14 +157,12 @@ struct place {
     int source, shadow;
     int spare; /* -1: nothing of the spare is here */
     bool save;
+    bool look; /* of a tree that is only listed: contents are looked at for secrets */
 };
 
 static enum outcome clone_regular(struct place *at, struct built *entry, const struct stat *stat) {
     struct hard_link *first = NULL;
     entry->record.type = TYPE_FILE;
-    if (at->clone->shadow < 0) {
-        return clone_list_file(at->worker, entry, at->source, at->save && !in_vendored(at->node));
-    }
     if (stat->st_nlink > 1 && clone_is_late_link(at->clone, at->node, entry, stat, &first)) {
         entry->record.flags |= ENTRY_LINKED | (suspect_name(entry->name) ? ENTRY_SUSPECT : 0);
         return CLONED;
@@ -209,6 +208,25 @@ static enum outcome clone_entry(struct place *at, struct built *entry) {
     }
 }
 
+/* The same of a tree that is only listed: one question a file. */
+static enum outcome list_entry(struct place *at, struct built *entry) {
+    struct statx stat;
+    struct manifest_entry *record = &entry->record;
+    if (FS(statx(at->source, entry->name, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS | STATX_BTIME, &stat)) != 0) {
+        return errno == ENOENT ? VANISHED : UNREADABLE;
+    }
+    if (!S_ISREG(stat.stx_mode)) {
+        return clone_entry(at, entry);
+    }
+    record->type = TYPE_FILE;
+    record->mode = stat.stx_mode & 07777;
+    record->mtime = NANOSECONDS(stat.stx_mtime);
+    record->host_ino = stat.stx_ino;
+    record->host_dev = makedev(stat.stx_dev_major, stat.stx_dev_minor);
+    record->host_ctime = NANOSECONDS(stat.stx_ctime);
+    return clone_list_file(at->clone, at->worker, at->node, entry, at->source, &stat, at->look);
+}
+
 static void clone_entries(struct place *at, const struct listing *listing) {
     struct node *node = at->node;
     node->entries = calloc(listing->count ? listing->count : 1, sizeof *node->entries);
@@ -220,7 +238,7 @@ static void clone_entries(struct place *at, const struct listing *listing) {
     for (size_t i = 0; i < listing->count && !atomic_load(&at->clone->stop); i++) {
         struct built *entry = &node->entries[node->count];
         entry->name = listing->items[i].name;
-        switch (clone_entry(at, entry)) {
+        switch (at->clone->shadow < 0 ? list_entry(at, entry) : clone_entry(at, entry)) {
         case CLONED:
             node->count++;
             break;
@@ -279,6 +297,7 @@ static void work(void *context, unsigned thread, void *piece) {
     struct clone *clone = context;
     struct node *node = piece;
     struct place at = {.clone = clone, .worker = &clone->workers[thread], .node = node, .spare = -1, .save = !clone_in_objects(node)};
+    at.look = at.save && !in_vendored(node);
     char *path = clone_path(node, NULL);
     at.source = FS(open_beneath(clone->source, path, O_RDONLY | O_DIRECTORY));
     int source_error = errno;

@@ -59,7 +59,7 @@ struct manifest_entry {
     int64_t shadow_ctime;
     int64_t shadow_btime;
     uint64_t pack_offset;
-    uint64_t reserved;
+    uint64_t looked; /* 1: a listing has read the whole content to see whether it may hold secrets */
 };
 
 _Static_assert(sizeof(struct manifest_header) == 64, "header layout");

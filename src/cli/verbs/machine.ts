@@ -3,6 +3,7 @@ import path from "node:path";
 import { Failure, messageOf } from "../../base/errors.ts";
 import { findAgent, programVersion } from "../../node/agents/findProgram.ts";
 import { builtInAgents } from "../../node/agents/registry.ts";
+import { removeListings } from "../../node/fork/listing.ts";
 import { probeForks } from "../../node/fork/probeForks.ts";
 import { removeSpares } from "../../node/fork/spare.ts";
 import { JournalFile } from "../../node/journal/journalFile.ts";
@@ -151,7 +152,9 @@ export const gcVerb: Verb = {
       removed++;
     }
     const native = nativeProgram(context.installation.dist);
-    await removeSpares(native, openHome(context.env), new Date(before));
+    const home = openHome(context.env);
+    await removeSpares(native, home, new Date(before));
+    removeListings(home, new Date(before));
     if (context.json) printJson(context, { removed });
     else context.say(`holdfast: ${removed} transactions removed`);
     return 0;

@@ -1,19 +1,13 @@
 import { mkdirSync, rmdirSync } from "node:fs";
 import path from "node:path";
 import { Failure, messageOf } from "../../base/errors.ts";
-import type { Backend, ForkContext } from "./backend.ts";
-import { CloneCounts, leftOutNotes } from "./forkNotes.ts";
+import type { Backend } from "./backend.ts";
+import { leftOutNotes } from "./forkNotes.ts";
 import { prepareOverlay } from "./heavyDirectories.ts";
+import { listTree } from "./listing.ts";
 import { mountsBelow } from "./mounts.ts";
 import type { ForkAbilities } from "./probeForks.ts";
 import { runNative } from "./runNative.ts";
-
-/** Lists a tree into the manifest without cloning it. */
-async function listTree(context: ForkContext, from: string): Promise<CloneCounts> {
-  const args = ["--from", from, "--manifest", context.manifest];
-  const { report } = await runNative(context.nativePath, "clone", args, { signal: context.signal });
-  return new CloneCounts(report);
-}
 
 /** A btrfs snapshot of the workspace, which must be a subvolume: one to write in, one that stays as the base. */
 export const snapshotBackend: Backend = async (context) => {
@@ -28,7 +22,7 @@ export const snapshotBackend: Backend = async (context) => {
   } catch (error) {
     throw unavailable("snapshot", messageOf(error));
   }
-  const counts = await listTree(context, baseTree);
+  const counts = await listTree(context, baseTree, true);
   return {
     overlays: [],
     files: counts.count("files"),
@@ -54,7 +48,7 @@ export function overlayBackend(abilities: ForkAbilities): Backend {
       throw unavailable("overlay", `${inside[0] ?? ""} is mounted inside the workspace`);
     mkdirSync(shadow, { mode: 0o700 });
     try {
-      const counts = await listTree(context, workspace);
+      const counts = await listTree(context, workspace, false);
       return {
         overlays: [prepareOverlay(workspace, ".", path.join(place, "overlays", "0"))],
         files: counts.count("files"),

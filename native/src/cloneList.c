@@ -1,0 +1,62 @@
+/* A file that is only listed, of a tree that is its own shadow. */
+#include "clone.h"
+#include "suspect.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ctime tells of every change to content and attributes, but two changes within one tick of the clock, and stores to a
+ * page of a mapped file that is dirty already: what changed in the minute before it was read is read again. */
+enum { SETTLED_SECONDS = 60 };
+
+/* What an earlier listing has read and found of a file that is still the same; NULL when it has to be read. */
+static const struct manifest_entry *known_file(const struct clone *clone, const struct node *node, const char *name,
+                                               const struct manifest_entry *now) {
+    if (node->spare == NO_ENTRY) {
+        return NULL;
+    }
+    const struct manifest *manifest = &clone->spare.manifest;
+    uint32_t index = manifest_child(manifest, node->spare, name);
+    const struct manifest_entry *was = index == NO_ENTRY ? NULL : &manifest->entries[index];
+    bool same = was && was->type == TYPE_FILE && was->looked == 1 && was->host_ino == now->host_ino &&
+                (clone->any_device || was->host_dev == now->host_dev) && was->host_ctime == now->host_ctime &&
+                was->mtime == now->mtime && was->size == now->size &&
+                was->host_ctime < manifest->header->begun - SETTLED_SECONDS * 1000000000ll;
+    return same ? was : NULL;
+}
+
+static void look_inside(struct worker *worker, struct manifest_entry *record, int directory, const char *name) {
+    int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : pread(fd, worker->buffer, CLONE_BUFFER, 0);
+    if (got > 0 && suspect_bytes(worker->buffer, (size_t)got)) {
+        record->flags |= ENTRY_SUSPECT;
+    }
+    record->looked = got >= 0 && (uint64_t)got == record->size;
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
+enum outcome clone_list_file(struct clone *clone, struct worker *worker, struct node *node, struct built *entry,
+                             int directory, const struct statx *stat, bool look) {
+    struct manifest_entry *record = &entry->record;
+    record->size = stat->stx_size;
+    record->flags |= suspect_name(entry->name) ? ENTRY_SUSPECT : 0;
+    record->shadow_ino = stat->stx_ino;
+    record->shadow_ctime = NANOSECONDS(stat->stx_ctime);
+    record->shadow_btime = stat->stx_mask & STATX_BTIME ? NANOSECONDS(stat->stx_btime) : 0;
+    worker->counts.files++;
+    worker->counts.bytes += record->size;
+    if (look && !(record->flags & ENTRY_SUSPECT) && record->size > 0 && record->size <= CLONE_BUFFER) {
+        const struct manifest_entry *known = known_file(clone, node, entry->name, record);
+        if (known) {
+            record->flags |= known->flags & ENTRY_SUSPECT;
+            record->looked = 1;
+            worker->counts.kept++;
+        } else {
+            look_inside(worker, record, directory, entry->name);
+        }
+    }
+    return CLONED;
+}

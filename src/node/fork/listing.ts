@@ -1,0 +1,81 @@
+import { createHash } from "node:crypto";
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import path from "node:path";
+import type { ForkContext } from "./backend.ts";
+import { CloneCounts } from "./forkNotes.ts";
+import { runNative } from "./runNative.ts";
+
+/*
+ * A listing is the manifest of a tree that is not cloned. Its walk asks for the attributes of every file, and reads the
+ * small ones that may hold a secret. The last listing of a workspace is kept in `$HOLDFAST_HOME/listings/<key>`: of a file
+ * that is the same by device, inode, ctime, mtime and size, and had been left alone for a minute when it was read, the next
+ * listing takes what was found then. Nothing else is taken from it, and no file is left out of the walk.
+ *
+ * It holds names and attributes, no content. One that is damaged or made by another build of the native program is as none.
+ */
+
+function listingsIn(home: string): string {
+  return path.join(home, "listings");
+}
+
+/** Another build of the program may look for other marks of secrets. */
+function keptListing({ nativePath, workspace, paths }: ForkContext): string {
+  const { size, mtimeMs, ino } = statSync(nativePath);
+  const identity = [realpathSync(workspace), size, mtimeMs, ino].join("\0");
+  const key = createHash("sha256").update(identity).digest("hex").slice(0, 24);
+  return path.join(listingsIn(path.dirname(path.dirname(paths.root))), key);
+}
+
+/** `frozen`: the tree is a snapshot of the workspace, on a device of its own with the workspace's inode numbers. */
+export async function listTree(
+  context: ForkContext,
+  from: string,
+  frozen: boolean,
+): Promise<CloneCounts> {
+  const { nativePath, manifest, signal } = context;
+  const kept = keptListing(context);
+  const args = ["--from", from, "--manifest", manifest];
+  const list = async (more: readonly string[]): Promise<CloneCounts> =>
+    new CloneCounts((await runNative(nativePath, "clone", [...args, ...more], { signal })).report);
+  const known = ["--known", kept, ...(frozen ? ["--any-device"] : [])];
+  const counts = existsSync(kept)
+    ? await list(known).catch((error: unknown) => {
+        if (signal.aborted) throw error;
+        return list([]);
+      })
+    : await list([]);
+  keep(manifest, kept);
+  return counts;
+}
+
+/** Under a second name: a manifest is never written again. */
+function keep(manifest: string, kept: string): void {
+  const making = `${kept}.${process.pid}`;
+  try {
+    mkdirSync(path.dirname(kept), { recursive: true, mode: 0o700 });
+    linkSync(manifest, making);
+    renameSync(making, kept);
+  } catch {
+    rmSync(making, { force: true }); // the next listing reads all again
+  }
+}
+
+/** Removes listings made before a time. */
+export function removeListings(home: string, before: Date): number {
+  const directory = listingsIn(home);
+  if (!existsSync(directory)) return 0;
+  const old = readdirSync(directory)
+    .map((name) => path.join(directory, name))
+    .filter((file) => (statSync(file, { throwIfNoEntry: false })?.mtime ?? before) <= before);
+  for (const file of old) rmSync(file, { force: true });
+  return old.length;
+}

@@ -1,0 +1,113 @@
+import assert from "node:assert/strict";
+import {
+  openSync,
+  closeSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import path from "node:path";
+import { removeListings } from "../../src/node/fork/listing.ts";
+import { runNative } from "../../src/node/fork/runNative.ts";
+import { maskedSecrets } from "../../src/node/fork/secretMasks.ts";
+import type { ForkFixture } from "../support/forkFixture.ts";
+import { forkPlaces, PlacedFixture } from "../support/forkPlaces.ts";
+
+const token = `ghp_${"aB3".repeat(12)}`;
+const harmless = `abcd${"xY9".repeat(12)}`;
+const begunAt = 40; // native/src/manifest.h
+
+function keptListings(fixture: ForkFixture): readonly string[] {
+  const directory = path.join(fixture.home, "listings");
+  return readdirSync(directory).map((name) => path.join(directory, name));
+}
+
+/** Makes what a listing has read count as settled, as if it had been made two minutes later. */
+function settle(file: string): void {
+  const time = readFileSync(file).readBigInt64LE(begunAt) + 120_000_000_000n;
+  const bytes = Buffer.alloc(8);
+  bytes.writeBigInt64LE(time);
+  const fd = openSync(file, "r+");
+  writeSync(fd, bytes, 0, 8, begunAt);
+  closeSync(fd);
+}
+
+/** How many files a listing takes from an earlier one. */
+async function takenFrom(fixture: ForkFixture, known: string): Promise<unknown> {
+  const manifest = path.join(fixture.root, "manifest");
+  const args = ["--from", fixture.workspace, "--manifest", manifest, "--known", known];
+  return (await runNative(fixture.nativePath, "clone", args)).report["kept"];
+}
+
+async function masksOfFork(fixture: ForkFixture, place: "overlay" | "snapshot"): Promise<string[]> {
+  const forked = await fixture.fork(place);
+  const values = maskedSecrets(forked.paths.state).map(({ value }) => value);
+  await forked.remove();
+  return values;
+}
+
+describe("fork: the last listing of a workspace", () => {
+  for (const place of forkPlaces) {
+    const { backend, name } = place;
+    if (backend !== "overlay" && backend !== "snapshot") continue;
+
+    it(`${name}: a secret is found, whatever an earlier listing said of its file`, async () => {
+      using placed = new PlacedFixture(place);
+      const { fixture } = placed;
+      const at = (file: string): string => path.join(fixture.workspace, file);
+      for (const file of ["same.js", "edited.js", "replaced.js", "moved.js", "d/deep.js"])
+        fixture.write(file, `const value = "${harmless}";\n`);
+      fixture.write("old.js", `const value = "${token}";\n`);
+      assert.deepEqual(await masksOfFork(fixture, backend), [token]);
+      keptListings(fixture).forEach(settle);
+      assert.deepEqual(await masksOfFork(fixture, backend), [token]); // it is in the listing
+
+      keptListings(fixture).forEach(settle);
+      const found = ["one", "two", "three", "four"].map((_, i) => `ghp_${String(i).repeat(36)}`);
+      const texts = found.map((value) => `const value = "${value}";\n`);
+      const { atime, mtime } = statSync(at("edited.js"));
+      writeFileSync(at("edited.js"), texts[0] ?? "");
+      utimesSync(at("edited.js"), atime, mtime); // same inode, size and mtime
+      fixture.write("other.js", texts[1]);
+      utimesSync(at("other.js"), atime, mtime);
+      renameSync(at("other.js"), at("replaced.js"));
+      renameSync(at("old.js"), at("moved.js"));
+      fixture.write("d/new.js", texts[2]);
+      renameSync(at("d"), at("e"));
+      writeFileSync(at("e/deep.js"), texts[3] ?? "");
+      assert.deepEqual((await masksOfFork(fixture, backend)).sort(), [...found, token].sort());
+    });
+  }
+
+  it("spares the reading of what has settled, and of nothing else", async () => {
+    using placed = new PlacedFixture({ name: "overlay", backend: "overlay" });
+    const { fixture } = placed;
+    for (let i = 0; i < 5; i++) fixture.write(`f${i}.js`, `${i}\n`);
+    fixture.write(".env", "A=1\n"); // by its name alone
+    await masksOfFork(fixture, "overlay");
+    const [kept = ""] = keptListings(fixture);
+    assert.equal(await takenFrom(fixture, kept), 0); // all were written within the minute
+    settle(kept);
+    assert.equal(await takenFrom(fixture, kept), 5);
+    writeFileSync(path.join(fixture.workspace, "f1.js"), "1\n");
+    assert.equal(await takenFrom(fixture, kept), 4);
+  });
+
+  it("is as none when it is damaged, and goes with what is old", async () => {
+    using placed = new PlacedFixture({ name: "overlay", backend: "overlay" });
+    const { fixture } = placed;
+    fixture.write("a.js", `"${token}"\n`);
+    await masksOfFork(fixture, "overlay");
+    const [kept = ""] = keptListings(fixture);
+    renameSync(kept, `${kept}.old`);
+    writeFileSync(kept, "HFMANI01 and nothing that follows from it");
+    assert.deepEqual(await masksOfFork(fixture, "overlay"), [token]);
+    assert.equal(removeListings(fixture.home, new Date(0)), 0);
+    assert.equal(removeListings(fixture.home, new Date(Date.now() + 1000)), 2);
+    assert.deepEqual(keptListings(fixture), []);
+  });
+});
