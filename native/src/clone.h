@@ -30,6 +30,8 @@ struct node {
     uint32_t spare; /* of its record in the spare's manifest, NO_ENTRY when it has none */
     mode_t mode;
     struct timespec times[2];
+    struct built *own; /* its entry in the parent; NULL of the root */
+    bool known; /* of a listing: its entries are those of the earlier listing */
     bool mount; /* stays empty: an overlay comes over it */
     bool late;  /* mode and times are set at the end */
     struct node *next;
@@ -131,10 +133,17 @@ enum outcome clone_file(struct clone *clone, struct worker *worker, struct node 
 /* Moves a file out of the spare (its directory there is `from`) when it is still what stands in the source. */
 bool clone_take_spare(struct clone *clone, struct worker *worker, struct node *node, struct built *entry,
                       const struct stat *stat, int from, int to);
+/* Inside other people's code, where files are judged by their names alone when nothing is read anyway. */
+bool clone_in_vendored(const struct node *node);
 /* The record of a file that is only listed; its content is looked at for secrets when asked, unless an earlier listing has
  * read the very same content. */
 enum outcome clone_list_file(struct clone *clone, struct worker *worker, struct node *node, struct built *entry,
                              int directory, const struct statx *stat, bool look);
+/* Whether a directory has the entries that an earlier listing found. */
+bool clone_list_is_known(const struct clone *clone, const struct node *node, const struct manifest_entry *now);
+/* Fills an entry from an earlier listing; false when it has to be looked at itself. */
+bool clone_list_known(const struct clone *clone, struct worker *worker, const struct manifest_entry *was,
+                      struct built *entry);
 /* Copies extended attributes from one descriptor to another, as far as the destination takes them. */
 void clone_xattrs(struct worker *worker, int from, int to);
 /* Fills the shadow's inode, ctime and birth time of an entry. 0, or -1 with errno. */

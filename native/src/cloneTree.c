@@ -115,8 +115,7 @@ bool clone_in_objects(const struct node *node) {
     return false;
 }
 
-/* Where other people's code lies: looked through by name only when nothing is read anyway. */
-static bool in_vendored(const struct node *node) {
+bool clone_in_vendored(const struct node *node) {
     static const char *const names[] = {"node_modules", ".venv", "venv", "site-packages", "vendor", "target"};
     for (const struct node *at = node; at->parent; at = at->parent) {
         for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -135,13 +134,14 @@ static enum outcome clone_directory_entry(struct clone *clone, struct node *node
     }
     struct node *child = must_alloc(sizeof *child);
     *child = (struct node){
-        .parent = node, .name = entry->name, .mode = stat->st_mode & 07777, .spare = NO_ENTRY};
+        .parent = node, .name = entry->name, .own = entry, .mode = stat->st_mode & 07777, .spare = NO_ENTRY};
     if (node->spare != NO_ENTRY) {
         child->spare = manifest_child(&clone->spare.manifest, node->spare, entry->name);
     }
     child->times[0] = stat->st_atim;
     child->times[1] = stat->st_mtim;
     entry->child = child;
+    child->known = clone->shadow < 0 && clone_list_is_known(clone, child, &entry->record);
     if (is_mount(clone, node, entry->name)) {
         entry->record.flags |= ENTRY_MOUNT;
         child->mount = true;
@@ -158,6 +158,7 @@ struct place {
     int spare; /* -1: nothing of the spare is here */
     bool save;
     bool look; /* of a tree that is only listed: contents are looked at for secrets */
+    bool whole; /* every entry was found */
 };
 
 static enum outcome clone_regular(struct place *at, struct built *entry, const struct stat *stat) {
@@ -227,33 +228,77 @@ static enum outcome list_entry(struct place *at, struct built *entry) {
     return clone_list_file(at->clone, at->worker, at->node, entry, at->source, &stat, at->look);
 }
 
+/* Counts an entry of a directory in, or leaves it out. False when the run is over. */
+static bool settle_entry(struct place *at, struct built *entry, enum outcome outcome) {
+    struct node *node = at->node;
+    switch (outcome) {
+    case CLONED:
+        node->count++;
+        return true;
+    case UNREADABLE:
+        clone_unreadable(at->clone, node, entry->name, errno);
+        at->worker->counts.unreadable++;
+        entry->record.type = entry->record.type ? entry->record.type : TYPE_OTHER;
+        entry->record.flags = ENTRY_ABSENT | ENTRY_UNREADABLE;
+        node->count++;
+        at->whole = false;
+        return true;
+    case VANISHED:
+        at->worker->counts.vanished++;
+        *entry = (struct built){0};
+        at->whole = false;
+        return true;
+    case FATAL: break;
+    }
+    return false;
+}
+
+static bool make_entries(struct place *at, size_t count) {
+    at->node->entries = calloc(count ? count : 1, sizeof *at->node->entries);
+    if (!at->node->entries) {
+        errno = ENOMEM;
+        clone_fail(at->clone, at->node, NULL, "memory");
+        return false;
+    }
+    return true;
+}
+
 static void clone_entries(struct place *at, const struct listing *listing) {
     struct node *node = at->node;
-    node->entries = calloc(listing->count ? listing->count : 1, sizeof *node->entries);
-    if (!node->entries) {
-        errno = ENOMEM;
-        clone_fail(at->clone, node, NULL, "memory");
+    if (!make_entries(at, listing->count)) {
         return;
     }
     for (size_t i = 0; i < listing->count && !atomic_load(&at->clone->stop); i++) {
         struct built *entry = &node->entries[node->count];
         entry->name = listing->items[i].name;
-        switch (at->clone->shadow < 0 ? list_entry(at, entry) : clone_entry(at, entry)) {
-        case CLONED:
-            node->count++;
-            break;
-        case UNREADABLE:
-            clone_unreadable(at->clone, node, entry->name, errno);
-            at->worker->counts.unreadable++;
-            entry->record.type = entry->record.type ? entry->record.type : TYPE_OTHER;
-            entry->record.flags = ENTRY_ABSENT | ENTRY_UNREADABLE;
-            node->count++;
-            break;
-        case VANISHED:
-            at->worker->counts.vanished++;
-            *entry = (struct built){0};
-            break;
-        case FATAL:
+        if (!settle_entry(at, entry, at->clone->shadow < 0 ? list_entry(at, entry) : clone_entry(at, entry))) {
+            return;
+        }
+    }
+}
+
+/* The entries that an earlier listing found in this directory. */
+static void list_known_entries(struct place *at) {
+    struct node *node = at->node;
+    const struct manifest *known = &at->clone->spare.manifest;
+    const struct manifest_entry *first = &known->entries[known->entries[node->spare].first_child];
+    uint32_t count = known->entries[node->spare].child_count;
+    size_t room = 1;
+    for (uint32_t i = 0; i < count; i++) {
+        room += first[i].name_length + 1;
+    }
+    char *name = node->names = must_alloc(room);
+    if (!make_entries(at, count)) {
+        return;
+    }
+    for (uint32_t i = 0; i < count && !atomic_load(&at->clone->stop); i++) {
+        struct built *entry = &node->entries[node->count];
+        memcpy(name, known->names + first[i].name_offset, first[i].name_length);
+        name[first[i].name_length] = 0;
+        entry->name = name;
+        name += first[i].name_length + 1;
+        bool taken = clone_list_known(at->clone, at->worker, &first[i], entry);
+        if (!settle_entry(at, entry, taken ? CLONED : list_entry(at, entry))) {
             return;
         }
     }
@@ -297,7 +342,8 @@ static void work(void *context, unsigned thread, void *piece) {
     struct clone *clone = context;
     struct node *node = piece;
     struct place at = {.clone = clone, .worker = &clone->workers[thread], .node = node, .spare = -1, .save = !clone_in_objects(node)};
-    at.look = at.save && !in_vendored(node);
+    at.whole = true;
+    at.look = at.save && !clone_in_vendored(node);
     char *path = clone_path(node, NULL);
     at.source = FS(open_beneath(clone->source, path, O_RDONLY | O_DIRECTORY));
     int source_error = errno;
@@ -308,13 +354,16 @@ static void work(void *context, unsigned thread, void *piece) {
         clone_fail(clone, node, NULL, "open-directory");
     } else {
         struct listing listing = {0};
-        if (at.source < 0 || (!skip_directory(clone, node, at.source) && FS(list_directory(at.source, &listing)) != 0)) {
+        if (at.source >= 0 && node->known) {
+            list_known_entries(&at);
+        } else if (at.source < 0 || (!skip_directory(clone, node, at.source) && FS(list_directory(at.source, &listing)) != 0)) {
             errno = at.source < 0 ? source_error : errno;
             if (!node->parent) {
                 clone_fail(clone, node, NULL, "open-directory"); /* without its top there is no fork */
             } else {
                 clone_unreadable(clone, node, NULL, errno);
                 at.worker->counts.unreadable++;
+                at.whole = false;
             }
         } else if (!listing_only) {
             clone_xattrs(at.worker, at.source, at.shadow);
@@ -322,11 +371,16 @@ static void work(void *context, unsigned thread, void *piece) {
         if (!listing_only && node->spare != NO_ENTRY) {
             at.spare = open_beneath(clone->spare.root, path, O_RDONLY | O_DIRECTORY);
         }
-        clone_entries(&at, &listing);
-        at.worker->counts.directories++;
-        node->names = listing.names;
-        listing.names = NULL;
+        if (!node->entries) {
+            clone_entries(&at, &listing);
+            node->names = listing.names;
+            listing.names = NULL;
+        }
         listing_free(&listing);
+        at.worker->counts.directories++;
+        if (node->own) {
+            node->own->record.looked = at.whole && !node->mount ? LOOKED : NOT_LOOKED;
+        }
         if (!listing_only && finish_directory(clone, node, at.shadow) != 0) {
             clone_fail(clone, node, NULL, "set-mode");
         }

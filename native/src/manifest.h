@@ -59,7 +59,15 @@ struct manifest_entry {
     int64_t shadow_ctime;
     int64_t shadow_btime;
     uint64_t pack_offset;
-    uint64_t looked; /* 1: a listing has read the whole content to see whether it may hold secrets */
+    uint64_t looked; /* enum looked */
+};
+
+/* How far a listing has gone into an entry. Directories: all its entries were found. Files: the whole content was read to see
+ * whether it may hold secrets. */
+enum looked {
+    NOT_LOOKED = 0,
+    LOOKED = 1,
+    LOOKED_EARLIER = 2, /* a file whose attributes are those of an earlier listing: they may have changed before this one */
 };
 
 _Static_assert(sizeof(struct manifest_header) == 64, "header layout");

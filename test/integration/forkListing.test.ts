@@ -1,11 +1,15 @@
 import assert from "node:assert/strict";
 import {
-  openSync,
+  appendFileSync,
+  chmodSync,
   closeSync,
+  openSync,
   readdirSync,
   readFileSync,
   renameSync,
   statSync,
+  symlinkSync,
+  truncateSync,
   utimesSync,
   writeFileSync,
   writeSync,
@@ -95,6 +99,60 @@ describe("fork: the last listing of a workspace", () => {
     assert.equal(await takenFrom(fixture, kept), 5);
     writeFileSync(path.join(fixture.workspace, "f1.js"), "1\n");
     assert.equal(await takenFrom(fixture, kept), 4);
+  });
+
+  it("knows the folders of vendored code that have not changed, and their files as they are", async () => {
+    using placed = new PlacedFixture({ name: "overlay", backend: "overlay" });
+    const { fixture } = placed;
+    const at = (file: string): string => path.join(fixture.workspace, file);
+    const names = ["same", "edited", "grown", "emptied", "later"];
+    for (const one of names) fixture.write(`vendor/a/${one}.js`, `${one}\n`);
+    fixture.write("vendor/a/empty.js");
+    fixture.write("vendor/b/c/deep.js", "deep\n");
+    fixture.write("vendor/b/.npmrc", "x".repeat(1_100_000)); // too large to be looked into
+    symlinkSync("a/same.js", at("vendor/link"));
+    await masksOfFork(fixture, "overlay");
+    const [kept = ""] = keptListings(fixture);
+    settle(kept);
+    assert.equal(await takenFrom(fixture, kept), 7);
+    writeFileSync(
+      at("vendor/b/.npmrc"),
+      `//registry.example.com/:_authToken=npm_${"a1".repeat(18)}\n`,
+    );
+    fixture.write("vendor/b/c/.env", "API_KEY=s3cr3t-value-0001\n");
+    writeFileSync(at("vendor/a/edited.js"), "EDITED\n");
+    chmodSync(at("vendor/a/edited.js"), 0o755);
+    appendFileSync(at("vendor/a/grown.js"), "more\n");
+    truncateSync(at("vendor/a/emptied.js"));
+    assert.equal(await takenFrom(fixture, kept), 6);
+
+    const forked = await fixture.fork("overlay");
+    assert.equal(forked.fork.files, 9);
+    const { reader } = forked;
+    const values = maskedSecrets(forked.paths.state).map(({ value }) => value);
+    assert.deepEqual(values.sort(), [`npm_${"a1".repeat(18)}`, "s3cr3t-value-0001"]);
+    assert.deepEqual(await reader.stat("base", "vendor/a/edited.js"), {
+      type: "file",
+      mode: 0o755,
+      size: 7,
+    });
+    const base = async (one: string): Promise<string> =>
+      Buffer.from((await reader.read("base", `vendor/a/${one}.js`)) ?? "absent").toString();
+    assert.deepEqual(await Promise.all(["same", "edited", "grown", "emptied"].map(base)), [
+      "same\n",
+      "EDITED\n",
+      "grown\nmore\n",
+      "",
+    ]);
+    assert.deepEqual(await reader.stat("base", "vendor/link"), {
+      type: "symlink",
+      mode: 0o777,
+      target: "a/same.js",
+    });
+    for (const one of ["later", "empty"]) {
+      appendFileSync(at(`vendor/a/${one}.js`), "while the agent runs\n");
+      await assert.rejects(reader.read("base", `vendor/a/${one}.js`), { code: "base-lost" });
+    }
   });
 
   it("is as none when it is damaged, and goes with what is old", async () => {

@@ -9,6 +9,8 @@ const recordBytes = 112;
 const magic = "HFMANI01";
 const flag = { saved: 1, mount: 2, absent: 4, unreadable: 8, linked: 16, suspect: 32 } as const;
 
+const lookedEarlier = 2n;
+
 export type EntryType = "file" | "symlink" | "directory" | "other";
 
 /** One path of the base. Times in nanoseconds. */
@@ -25,6 +27,8 @@ export interface ManifestEntry {
   readonly target?: string;
   /** A directory that an overlay covers. */
   readonly mount: boolean;
+  /** A file whose attributes were taken from an earlier listing: they may have changed before this one began. */
+  readonly earlier: boolean;
   /** In the base, but never put into the shadow (FIFO, socket, device, unreadable). */
   readonly absent: boolean;
 }
@@ -63,6 +67,11 @@ export class Manifest {
   /** Number of entries, the root included. */
   get count(): number {
     return this.#count;
+  }
+
+  /** When the fork began, by the clock of file times: nanoseconds. */
+  get begun(): bigint {
+    return this.#bytes.readBigInt64LE(40);
   }
 
   /** Undefined when the base has nothing there. `""` is the root. */
@@ -186,6 +195,7 @@ export class Manifest {
       ...(type === "symlink" && { target: decodePath(bytes.subarray(link, link + size)) }),
       mount: (flags & flag.mount) !== 0,
       absent: (flags & flag.absent) !== 0,
+      earlier: type === "file" && bytes.readBigUInt64LE(at + 104) === lookedEarlier,
     };
   }
 }

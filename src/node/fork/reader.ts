@@ -91,7 +91,7 @@ export class Reader implements ForkReader {
   #largeBase(relative: string): AsyncIterable<Uint8Array> | undefined {
     const below = this.#lowerOf(relative);
     if (below !== undefined) return below.lower.pieces(below.at);
-    const entry = this.manifest.lookup(relative);
+    const entry = this.#lookup(relative);
     if (entry?.type !== "file" || entry.absent || entry.size <= textLimit) return undefined;
     if (entry.saved !== undefined) {
       const { pack, offset } = entry.saved;
@@ -117,6 +117,27 @@ export class Reader implements ForkReader {
 
   unmask(relative: string, bytes: Uint8Array): Promise<Uint8Array> {
     return attempt(() => this.masks.unmask(relative, bytes));
+  }
+
+  /** What the manifest has at a path. Attributes of an earlier listing count as far as the file has not changed since the fork
+   * began; they are those that it has now. */
+  #lookup(relative: string): ManifestEntry | undefined {
+    const entry = this.manifest.lookup(relative);
+    if (entry?.earlier !== true) return entry;
+    const now = this.#host.stat(relative);
+    const isSame =
+      now?.isFile() === true && now.ino === entry.host.ino && now.ctimeNs < this.manifest.begun;
+    if (!isSame) return entry;
+    const at = { ino: now.ino, ctime: now.ctimeNs };
+    return {
+      ...entry,
+      earlier: false,
+      mode: Number(now.mode & 0o7777n),
+      size: Number(now.size),
+      mtime: now.mtimeNs,
+      host: at,
+      shadow: { ...entry.shadow, ...at },
+    };
   }
 
   /** The base as the agent sees it. */
@@ -150,9 +171,7 @@ export class Reader implements ForkReader {
   #baseStat(relative: string): ForkStat | undefined {
     const below = this.#lowerOf(relative);
     const stat =
-      below === undefined
-        ? baseStat(this.manifest.lookup(relative))
-        : statOf(below.lower, below.at);
+      below === undefined ? baseStat(this.#lookup(relative)) : statOf(below.lower, below.at);
     const masked = stat?.type === "file" ? this.masks.masked(relative) : undefined;
     return stat?.type === "file" && masked !== undefined ? { ...stat, size: masked.length } : stat;
   }
@@ -172,9 +191,9 @@ export class Reader implements ForkReader {
   readRealBase(relative: string): Buffer | undefined {
     const below = this.#lowerOf(relative);
     if (below !== undefined) return below.lower.read(below.at)?.bytes;
-    const entry = this.manifest.lookup(relative);
+    const entry = this.#lookup(relative);
     if (entry?.type !== "file" || entry.absent) return undefined;
-    if (entry.size === 0) return noBytes;
+    if (entry.size === 0 && !entry.earlier) return noBytes;
     if (entry.saved !== undefined) return readPack(this.#paths.base, entry.saved, entry.size);
     const host = this.#host.read(relative);
     if (host !== undefined && isHostUnchanged(entry, host.stat)) return host.bytes;
