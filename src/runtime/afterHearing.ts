@@ -1,35 +1,43 @@
 /** How long what the kernel told waits, milliseconds: longer than a line of the agent takes through its socket. */
 const defaultDelayMs = 20;
 
+/** The same for an agent whose words come by way of its own interface: it may say that a call begins long after it began. */
+export const indirectDelayMs = 5000;
+
 /**
  * Hands the kernel's events on a moment later, in order. An agent says that a call begins before it starts the call's
  * program, but the two come by different ways and may be read the other way round: the program would be laid to the call
- * before it. Nothing waits for these events, so the moment costs nothing.
+ * before it. Nothing waits for these events, so the moment costs nothing; where something does (`isAwaited`), they come
+ * at once.
  */
 export class AfterHearing<Event> {
   readonly #take: (event: Event) => void;
   readonly #delayMs: number;
+  readonly #isAwaited: () => boolean;
   readonly #waiting: Event[] = [];
   readonly #timers = new Set<ReturnType<typeof setTimeout>>();
   #flushed = false;
 
-  constructor(take: (event: Event) => void, delayMs = defaultDelayMs) {
+  constructor(
+    take: (event: Event) => void,
+    delayMs = defaultDelayMs,
+    isAwaited: () => boolean = () => false,
+  ) {
     this.#take = take;
     this.#delayMs = delayMs;
+    this.#isAwaited = isAwaited;
   }
 
   push(event: Event): void {
-    if (this.#flushed) {
-      this.#take(event);
-      return;
-    }
     this.#waiting.push(event);
+    if (this.#flushed || this.#isAwaited()) this.drain();
     // Timers of one length end in the order in which they were set.
-    const timer = setTimeout(() => {
-      this.#timers.delete(timer);
-      this.#next();
-    }, this.#delayMs);
-    this.#timers.add(timer);
+    else this.#after(this.#delayMs, () => this.#next());
+  }
+
+  /** A call has begun: what waited for its beginning waits no more than for others that begin beside it. */
+  hasten(): void {
+    if (this.#delayMs > defaultDelayMs) this.#after(defaultDelayMs, () => this.drain());
   }
 
   /** Hands on everything that waits, and from now on without waiting. */
@@ -43,6 +51,14 @@ export class AfterHearing<Event> {
     for (const timer of this.#timers) clearTimeout(timer);
     this.#timers.clear();
     while (this.#waiting.length > 0) this.#next();
+  }
+
+  #after(ms: number, act: () => void): void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      act();
+    }, ms);
+    this.#timers.add(timer);
   }
 
   #next(): void {

@@ -45,6 +45,9 @@ export interface LaunchRequest {
   readonly unattended?: true;
   /** Names of the MCP servers that the agent finds at the gateway (node/mcp/mcpConfiguration says how to name them to it). */
   readonly mcpServers?: readonly string[];
+  /** It is spoken to over its standard streams: `command` says how it is started for that, and the protocol tells its
+   * steps and its servers, so that hooks would tell them twice. */
+  readonly session?: true;
 }
 
 /** Turns one stream of raw events into ours; keeps what joining needs (one per transaction). */

@@ -10,6 +10,10 @@ const harmless: ReadonlySet<string> = new Set(["think", "fetch", "read", "search
 /** How far the clock of the filesystem and a call's own times may be apart, milliseconds: a kernel tick and a bit. */
 const slackMs = 8;
 
+/** How long before it was heard of a call can have begun whose agent gives no times, milliseconds: the first is for a call
+ * that names the path, the second for any other. */
+const heardLateMs = { named: 5000, other: 1000 };
+
 /** A change that no call claims yet is looked at again after this long: the call's own events may still be on their
  * way. Milliseconds. */
 const secondLookMs = 150;
@@ -156,10 +160,28 @@ export class FileEffects {
           ];
     all.sort((left, right) => left.startedMs - right.startedMs);
     const writers = all.filter(isWriter);
+    const late = writers.length > 0 || at === undefined ? undefined : this.#heardAfter(one, at);
+    if (late !== undefined) return late;
     const candidates = writers.length > 0 ? writers : all;
-    const name = JSON.stringify(one.path).slice(1, -1);
-    return candidates.findLast((call) => call.inputText.includes(name)) ?? candidates.at(-1);
+    return candidates.findLast((call) => names(call, one)) ?? candidates.at(-1);
   }
+
+  /** A short call whose agent gives no times can be over before its beginning is heard: the first of these that names the
+   * path, else the first that was heard soon after. */
+  #heardAfter(one: StepChange, at: number): RunningCall | undefined {
+    const after = [...this.#ended, ...this.#running()]
+      .filter((call) => !call.timed && isWriter(call) && call.startedMs > at)
+      .sort((left, right) => left.startedMs - right.startedMs);
+    const within = (call: RunningCall, ms: number): boolean => call.startedMs - at <= ms;
+    return (
+      after.find((call) => names(call, one) && within(call, heardLateMs.named)) ??
+      after.find((call) => within(call, heardLateMs.other))
+    );
+  }
+}
+
+function names(call: RunningCall, { path }: StepChange): boolean {
+  return call.inputText.includes(JSON.stringify(path).slice(1, -1));
 }
 
 /** True for a call that may be expected to change files. */

@@ -3,7 +3,7 @@ import { DisposableStore, toDisposable } from "../base/lifecycle.ts";
 import type { BackendName } from "../core/journal/entry.ts";
 import { limitWords, resourceLimits } from "../core/transaction/resourceLimits.ts";
 import type { AgentAdapter, AgentEvent, AgentTranslator } from "./agent.ts";
-import { AfterHearing } from "./afterHearing.ts";
+import { AfterHearing, indirectDelayMs } from "./afterHearing.ts";
 import { FileEffects } from "./fileEffects.ts";
 import type { HoldDesk } from "./holdDesk.ts";
 import type { Journal } from "./journal.ts";
@@ -197,6 +197,7 @@ class Running {
   readonly sandbox: Sandbox;
   readonly files: FileEffects;
   readonly #calls: ToolCalls;
+  readonly #observed: AfterHearing<SandboxEvent>;
   readonly #broker: Broker;
   readonly #agentSocket: { close(): Promise<void> };
   readonly #store: DisposableStore;
@@ -209,6 +210,7 @@ class Running {
     sandbox: Sandbox,
     files: FileEffects,
     calls: ToolCalls,
+    observed: AfterHearing<SandboxEvent>,
     broker: Broker,
     agentSocket: { close(): Promise<void> },
     store: DisposableStore,
@@ -217,6 +219,7 @@ class Running {
     this.sandbox = sandbox;
     this.files = files;
     this.#calls = calls;
+    this.#observed = observed;
     this.#broker = broker;
     this.#agentSocket = agentSocket;
     this.#store = store;
@@ -244,7 +247,11 @@ class Running {
       (error) =>
         alert(journal, "scan-failed", `file effects could not be read: ${messageOf(error)}`),
     );
-    const observed = new AfterHearing<SandboxEvent>((event) => tree.take(event));
+    const observed = new AfterHearing<SandboxEvent>(
+      (event) => tree.take(event),
+      adapter.speaks === undefined ? undefined : indirectDelayMs,
+      () => calls.awaitsExit,
+    );
     const calls: ToolCalls = new ToolCalls(
       journal,
       (call) => files.callEnded(call),
@@ -284,7 +291,8 @@ class Running {
       void sandbox.exited.then(() => observed.flush());
       store.add(toDisposable(() => listening[Symbol.dispose]()));
       const silence = silent ? undefined : store.add(watchSilence(journal));
-      const running = new Running(sandbox, files, calls, broker, agentSocket, store, silence);
+      const parts = [sandbox, files, calls, observed, broker, agentSocket, store, silence] as const;
+      const running = new Running(...parts);
       const restores = journal.onAppend(({ kind, seq }) => {
         if (kind === "savepoint.restored") files.restored(seq);
       });
@@ -316,6 +324,7 @@ class Running {
 
   hear(event: AgentEvent, source: "acp"): void {
     this.#calls.take(event, source);
+    if (event.type === "toolStarted") this.#observed.hasten();
   }
 
   async stop(): Promise<void> {

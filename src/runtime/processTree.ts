@@ -120,7 +120,7 @@ export class ProcessTree {
     const tool = event.program.slice(event.program.lastIndexOf("/") + 1);
     const input = { argv: shorten(event.argv), cwd: event.cwd };
     this.#calls.take(
-      { type: "toolStarted", call, tool, toolKind: "execute", title, input },
+      { type: "toolStarted", call, tool, toolKind: "execute", title, input, atMs: startedMs },
       "kernel",
     );
     return { pid, ppid, startedMs, under: this.#calls.current(), call };
@@ -172,8 +172,9 @@ export class ProcessTree {
     if (seen.call === undefined) return;
     const status = event.exitCode === 0 ? "ok" : "failed";
     const output = { exitCode: event.exitCode, ...signal };
+    const { atMs } = event;
     this.#calls.take(
-      { type: "toolFinished", call: seen.call, status, output, durationMs },
+      { type: "toolFinished", call: seen.call, status, output, durationMs, atMs },
       "kernel",
     );
   }

@@ -7,7 +7,7 @@ export interface RunningCall {
   readonly call: string;
   readonly seq: number;
   readonly toolKind: ToolKind;
-  /** The input as text, to find which of several running calls started a process. */
+  /** Title and input as text, to find which of several running calls started a process. */
   readonly inputText: string;
   /** Milliseconds since 1970. */
   readonly startedMs: number;
@@ -24,8 +24,8 @@ type Source = "hook" | "acp" | "stream" | "kernel";
 type Finished = Extract<AgentEvent, { type: "toolFinished" }>;
 type Status = EntryOf<"tool.finished">["status"];
 
-/** How long the end of a call that `ran` waits for its process's exit to be told, milliseconds: the two come by ways of
- * their own. */
+/** How long the end of a call that `ran` waits for its process and that one's exit to be told, milliseconds: they come by
+ * a way of their own. */
 const exitPatienceMs = 500;
 
 /** So many ended calls are remembered for what is told late. */
@@ -72,6 +72,11 @@ export class ToolCalls {
     return this.#endedLately
       .filter(({ startedMs, endedMs }) => startedMs <= atMs && atMs <= endedMs)
       .sort((left, right) => left.startedMs - right.startedMs);
+  }
+
+  /** An end waits for the exit of its process. */
+  get awaitsExit(): boolean {
+    return this.#waiting.size > 0;
   }
 
   /** The `seq` of the call that most probably causes what happens now: the one that began last. */
@@ -151,11 +156,15 @@ export class ToolCalls {
       ...(event.agent === undefined ? {} : { agent: event.agent }),
     });
     this.#known.set(call, entry.seq);
-    const inputText =
-      typeof event.input === "string" ? event.input : JSON.stringify(event.input ?? "");
-    const startedMs = event.atMs ?? Date.parse(entry.at);
-    const timed = event.atMs !== undefined;
-    this.#running.set(call, { call, seq: entry.seq, toolKind, inputText, startedMs, timed });
+    const input = typeof event.input === "string" ? event.input : JSON.stringify(event.input ?? "");
+    this.#running.set(call, {
+      call,
+      seq: entry.seq,
+      toolKind,
+      inputText: `${title}\n${input}`,
+      startedMs: event.atMs ?? Date.parse(entry.at),
+      timed: event.atMs !== undefined,
+    });
   }
 
   #finished(event: Finished, source: Source): void {
@@ -175,7 +184,7 @@ export class ToolCalls {
       return;
     }
     const seq = this.#known.get(call) ?? 0;
-    if (!this.#exits.has(seq) || this.#exits.get(seq) !== undefined) {
+    if (this.#exits.get(seq) !== undefined) {
       this.#settle(event, this.#statusByExit(seq), source);
       return;
     }

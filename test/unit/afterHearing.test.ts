@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { AfterHearing } from "../../src/runtime/afterHearing.ts";
+import { until } from "../support/waiting.ts";
 
 const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -27,6 +28,25 @@ describe("what the kernel told, after what the agent said", () => {
     assert.deepEqual(heard, ["exec touch", "call ends"]);
     await wait(40);
     assert.deepEqual(heard, ["exec touch", "call ends", "exec next"]);
+  });
+
+  it("comes at once where an end waits for it, and soon after a late beginning", async () => {
+    const heard: string[] = [];
+    let isAwaited = false;
+    const hour = 3_600_000;
+    const kernel = new AfterHearing<string>(
+      (event) => heard.push(event),
+      hour,
+      () => isAwaited,
+    );
+    kernel.push("exec make");
+    heard.push("call begins");
+    kernel.hasten();
+    await until("the exec", () => heard.length === 2);
+    kernel.push("exec cc");
+    isAwaited = true;
+    kernel.push("exit make");
+    assert.deepEqual(heard, ["call begins", "exec make", "exec cc", "exit make"]);
   });
 
   it("comes at once at the end, once, and then without waiting", async () => {

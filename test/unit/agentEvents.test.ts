@@ -7,6 +7,7 @@ import { builtInAgents } from "../../src/node/agents/registry.ts";
 import type { AgentAdapter } from "../../src/runtime/agent.ts";
 import { ToolCalls } from "../../src/runtime/toolCalls.ts";
 import { MemoryJournal } from "../support/memoryJournal.ts";
+import { until } from "../support/waiting.ts";
 
 const fixtures = path.resolve(import.meta.dirname, "../fixtures/agents");
 
@@ -262,9 +263,19 @@ describe("the end of a call that does not say how", () => {
     }
   });
 
-  it("is well where no process was seen, and does not wait for ever", () => {
+  it("waits for a process that is told late", () => {
+    const late = world();
+    late.calls.take(ran, "hook");
+    assert.deepEqual(late.statuses(), []);
+    late.calls.processStarted(1);
+    late.calls.processEnded(1, 3);
+    assert.deepEqual(late.statuses(), ["failed"]);
+  });
+
+  it("is well where no process was seen, and does not wait for ever", async () => {
     const none = world();
     none.calls.take(ran, "hook");
+    await until("its end", () => none.statuses().length > 0);
     assert.deepEqual(none.statuses(), ["ok"]);
     const cut = world();
     cut.calls.processStarted(1);

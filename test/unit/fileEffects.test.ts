@@ -76,6 +76,25 @@ describe("file effects", () => {
     ]);
   });
 
+  it("belong to a call that was over before it was heard of, where its agent gives no times", async () => {
+    const heard = (seq: number, startedMs: number, inputText = ""): EndedCall => ({
+      ...call(seq, "edit", startedMs, startedMs + 1, inputText),
+      timed: false,
+    });
+    const calls = [call(1, "read", 100, 1200), heard(2, 1900), heard(3, 1950, "edit named")];
+    const scan = [written("named", 1000), written("other", 1500), written("old", 50)];
+    assert.deepEqual(await run(calls, scan), [
+      "3: modified named",
+      "2: modified other",
+      "-: modified old",
+    ]);
+    assert.deepEqual(
+      await run([call(1, "edit", 1900, 1901, "named")], [written("named", 1850)]),
+      ["-: modified named"],
+      "a time that the agent gives stands",
+    );
+  });
+
   it("are not laid to a reader while a writer's events may still be on their way", async () => {
     const calls = [call(1, "search", 100, 200), call(2, "edit", 201, 202, '{"path":"a"}')];
     assert.deepEqual(await run(calls, [written("a", 202)]), ["2: modified a"]);

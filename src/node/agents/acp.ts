@@ -1,8 +1,11 @@
+import path from "node:path";
 import type { AgentAdapter, LaunchRequest } from "../../runtime/agent.ts";
 import type { AgentLaunch } from "../../runtime/ports.ts";
 import { commonLaunch, scriptDirectories } from "./commandAgent.ts";
 import { requireProgram } from "./findProgram.ts";
+import { gemini } from "./gemini.ts";
 import { authorityOf, keysFor, modelAddress, passedOn, placeholders } from "./modelKeys.ts";
+import { opencode } from "./opencode.ts";
 import { quietTranslator } from "./scriptedEvents.ts";
 
 /** Model services whose key agents take from the environment: any agent may use any of them. */
@@ -45,6 +48,20 @@ function modelParts(
   };
 }
 
+/** Agents of ours that speak the protocol themselves: set up as ever, they need no more questions and updates. */
+const ofOurs: readonly AgentAdapter[] = [gemini, opencode];
+
+/** The launch of one of our agents for a session; undefined where the command is another's. */
+function launchOfOurs(request: LaunchRequest, found: string): Promise<AgentLaunch> | undefined {
+  const { prompt: _, mcpServers: __, command, env, ...rest } = request;
+  const name = path.basename(command[0] ?? "");
+  const agent = ofOurs.find(({ program }) => program?.name === name);
+  const variable = agent?.program?.variable;
+  if (agent === undefined || variable === undefined) return undefined;
+  const named = { ...env, [variable]: found };
+  return agent.launch({ ...rest, command: command.slice(1), env: named, session: true });
+}
+
 /** Any command that speaks the Agent Client Protocol over its standard streams. */
 export const acp: AgentAdapter = {
   name: "acp",
@@ -57,6 +74,8 @@ export const acp: AgentAdapter = {
     const fix =
       "give its command after `--`, for example `holdfast run --agent acp --prompt TEXT -- gemini --acp`";
     const program = requireProgram(name, request.env, request.workspace, fix);
+    const ours = launchOfOurs(request, program);
+    if (ours !== undefined) return ours;
     const common = commonLaunch(request, program);
     const model = modelParts(request.env);
     const argv = [name.includes("/") ? name : program, ...request.command.slice(1)];

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { ToolKind } from "../../core/journal/entry.ts";
-import type { AgentEvent } from "../../runtime/agent.ts";
+import type { AgentEvent, CallStatus } from "../../runtime/agent.ts";
+import { titleOf } from "./toolTitle.ts";
 
 const toolKinds: ReadonlySet<string> = new Set<ToolKind>([
   "read",
@@ -13,35 +14,47 @@ const toolKinds: ReadonlySet<string> = new Set<ToolKind>([
   "fetch",
 ]);
 
+/** A member of a wrong type counts as left out: the rest of what is said still stands. */
+const text = z.string().nullish().catch(undefined);
+
 /** One `session/update`; what is not named here passes through. Agents leave most members out of later updates. */
 const sessionUpdate = z.looseObject({
   sessionUpdate: z.string(),
-  toolCallId: z.string().optional(),
-  name: z.string().nullish(),
-  title: z.string().nullish(),
-  kind: z.string().nullish(),
-  status: z.string().nullish(),
+  toolCallId: text,
+  name: text,
+  title: text,
+  kind: text,
+  status: text,
   rawInput: z.unknown().optional(),
   rawOutput: z.unknown().optional(),
   content: z.unknown().optional(),
   locations: z.unknown().optional(),
   entries: z.unknown().optional(),
-  messageId: z.string().nullish(),
-  _meta: z.looseObject({}).nullish(),
+  _meta: z.looseObject({}).nullish().catch(undefined),
 });
 type SessionUpdate = z.output<typeof sessionUpdate>;
 
 const textBlock = z.looseObject({ type: z.literal("text"), text: z.string() });
 const claudeMeta = z.looseObject({ claudeCode: z.looseObject({ toolName: z.string() }) });
 
+/** OpenCode's answer of a command. */
+const withExit = z.looseObject({ metadata: z.looseObject({ exit: z.number() }) });
+
 /** What is known of a tool call whose start has not been told on. */
 interface Announced {
-  readonly call: string;
-  readonly tool: string;
-  readonly title: string;
+  readonly name: string | undefined;
+  readonly title: string | undefined;
   readonly toolKind: ToolKind;
   readonly input: unknown;
   readonly locations: unknown;
+}
+
+/** A call whose start has been told on. */
+interface Begun {
+  readonly toolKind: ToolKind;
+  /** The agent had given an input by then. */
+  readonly hadInput: boolean;
+  readonly ended: boolean;
 }
 
 /** Updates that only say how the agent's own interface would look. */
@@ -49,13 +62,14 @@ const quiet: ReadonlySet<string> = new Set(["available_commands_update", "usage_
 
 /**
  * Translates the updates of an ACP session. Agents announce a call first and give its input a moment later: its start is
- * told once there is an input, or it runs, or it ends. Text and thoughts come as `text` and `thought`, plans as `plan`;
- * updates of unknown kinds are kept raw.
+ * told once there is an input, or it runs, or it is let run, or it ends. What has no end when the turn is over ends with
+ * it. Text and thoughts come as `text` and `thought`, plans as `plan`; updates of unknown kinds are kept raw.
  */
 export class AcpTranslator {
   readonly #announced = new Map<string, Announced>();
-  readonly #started = new Set<string>();
+  readonly #begun = new Map<string, Begun>();
   readonly #content = new Map<string, unknown>();
+  #cancelled = false;
 
   translate(raw: unknown): readonly AgentEvent[] {
     const parsed = sessionUpdate.safeParse(raw);
@@ -77,43 +91,63 @@ export class AcpTranslator {
     }
   }
 
-  /** The call that a permission is asked for: often the first place that has its input. */
-  permission(toolCall: unknown): readonly AgentEvent[] {
+  /** The call that a permission is asked for, which it gets or not: often the first place that tells of it, and for some
+   * agents the last before it has ended. */
+  permission(toolCall: unknown, isGranted: boolean): readonly AgentEvent[] {
     const parsed = sessionUpdate.omit({ sessionUpdate: true }).safeParse(toolCall);
     if (!parsed.success) return [];
     const { status: _, ...known } = parsed.data;
-    return this.#toolCall({ ...known, sessionUpdate: "tool_call_update" });
+    const call = known.toolCallId ?? undefined;
+    if (call === undefined) return [];
+    const told = this.#toolCall({ ...known, sessionUpdate: "tool_call_update" });
+    const begun = [...told, ...this.#begin(call)];
+    if (isGranted) return begun;
+    return [...begun, ...this.#end(call, "denied", "no way to allow it was offered")];
   }
 
-  /** Calls that were announced and of which nothing was heard since: the turn is over. */
+  /** The agent was asked to end its turn: what fails from now on was cancelled. */
+  cancelling(): void {
+    this.#cancelled = true;
+  }
+
+  /** The turn is over. Calls of which nothing was heard since they were announced did begin; those that have no end get it
+   * here. */
   endTurn(): readonly AgentEvent[] {
-    return [...this.#announced.keys()].flatMap((call) => this.#begin(call));
+    const begun = [...this.#announced.keys()].flatMap((call) => this.#begin(call));
+    const open = [...this.#begun].filter(([, { ended }]) => !ended).map(([call]) => call);
+    const output = "the agent's turn ended before this call did";
+    const ends = open.flatMap((call) => this.#end(call, "cancelled", output));
+    this.#cancelled = false;
+    return [...begun, ...ends];
   }
 
   #toolCall(update: SessionUpdate): readonly AgentEvent[] {
-    const call = update.toolCallId;
+    const call = update.toolCallId ?? undefined;
     if (call === undefined) {
       return [{ type: "other", event: update.sessionUpdate, data: update }];
     }
-    if (update.content !== undefined && !isEmpty(update.content)) {
+    const known = this.#begun.get(call);
+    if (known?.ended === true) return [];
+    // By the protocol what comes later replaces what was there, also by nothing.
+    if (update.content !== undefined && update.content !== null)
       this.#content.set(call, update.content);
-    }
-    if (!this.#started.has(call)) this.#announced.set(call, this.#merged(call, update));
+    if (known === undefined) this.#announced.set(call, this.#merged(call, update));
     const ends = update.status === "completed" || update.status === "failed";
-    const runs = ends || update.status === "in_progress" || !isEmpty(update.rawInput);
-    const begun = runs ? this.#begin(call) : [];
-    return ends ? [...begun, this.#end(call, update)] : begun;
+    const runs = ends || update.status === "in_progress" || saysWhat(update.rawInput);
+    const told = known === undefined ? (runs ? this.#begin(call) : []) : this.#late(call, update);
+    if (!ends) return told;
+    const output = update.rawOutput ?? this.#content.get(call);
+    const status = this.#statusOf(call, update.status === "completed", output);
+    return [...told, ...this.#end(call, status, isEmpty(output) ? null : output)];
   }
 
   #merged(call: string, update: SessionUpdate): Announced {
     const known = this.#announced.get(call);
     const kind = update.kind ?? known?.toolKind ?? "other";
     const named = claudeMeta.safeParse(update._meta).data?.claudeCode.toolName ?? update.name;
-    const title = update.title ?? known?.title ?? call;
     return {
-      call,
-      tool: named ?? known?.tool ?? kind,
-      title,
+      name: named ?? known?.name,
+      title: update.title ?? known?.title,
       toolKind: toolKinds.has(kind) ? (kind as ToolKind) : "other",
       input: isEmpty(update.rawInput) ? known?.input : update.rawInput,
       locations: isEmpty(update.locations) ? known?.locations : update.locations,
@@ -124,19 +158,38 @@ export class AcpTranslator {
     const known = this.#announced.get(call);
     if (known === undefined) return [];
     this.#announced.delete(call);
-    this.#started.add(call);
-    const { tool, toolKind, title, locations } = known;
+    const { name, toolKind, title = call, locations } = known;
+    this.#begun.set(call, { toolKind, hadInput: known.input !== undefined, ended: false });
     // Some agents never give the input: where they say what a call is about, that stands for it.
-    const about = locations === undefined ? {} : { locations };
-    const input = known.input ?? about;
-    return [{ type: "toolStarted", call, tool, toolKind, title, input }];
+    const input = known.input ?? (locations === undefined ? {} : { locations });
+    // A title of one word is the tool's name.
+    const full = /^\w+$/.test(title) ? titleOf(title, input) : title;
+    return [{ type: "toolStarted", call, tool: name ?? toolKind, toolKind, title: full, input }];
   }
 
-  #end(call: string, update: SessionUpdate): AgentEvent {
-    const output = update.rawOutput ?? this.#content.get(call) ?? null;
+  /** An input that comes when the call runs already is kept beside it. */
+  #late(call: string, { rawInput }: SessionUpdate): readonly AgentEvent[] {
+    const known = this.#begun.get(call);
+    if (known === undefined || known.hadInput || !saysWhat(rawInput)) return [];
+    this.#begun.set(call, { ...known, hadInput: true });
+    return [{ type: "other", event: "input", data: { call, input: rawInput } }];
+  }
+
+  /** To have completed a command says that it ran: its exit code tells the rest. Some agents give it. */
+  #statusOf(call: string, isCompleted: boolean, output: unknown): CallStatus {
+    if (!isCompleted) return this.#cancelled ? "cancelled" : "failed";
+    if (this.#begun.get(call)?.toolKind !== "execute") return "ok";
+    const exit = withExit.safeParse(output).data?.metadata.exit;
+    if (exit !== undefined) return exit === 0 ? "ok" : "failed";
+    return this.#cancelled ? "cancelled" : "ran";
+  }
+
+  #end(call: string, status: CallStatus, output: unknown): readonly AgentEvent[] {
+    const known = this.#begun.get(call);
+    if (known === undefined || known.ended) return [];
     this.#content.delete(call);
-    const status = update.status === "completed" ? "ok" : "failed";
-    return { type: "toolFinished", call, status, output };
+    this.#begun.set(call, { ...known, ended: true });
+    return [{ type: "toolFinished", call, status, output }];
   }
 }
 
@@ -144,6 +197,15 @@ function textOf(event: "text" | "thought", update: SessionUpdate, raw: unknown):
   const block = textBlock.safeParse(update.content);
   if (!block.success) return { type: "other", event: update.sessionUpdate, data: raw };
   return { type: "other", event, data: { text: block.data.text } };
+}
+
+/** Where a command will run, told before which one it is. */
+const places: ReadonlySet<string> = new Set(["cwd", "workdir"]);
+
+/** True for an input that says what is done, and not only where. */
+function saysWhat(input: unknown): boolean {
+  if (isEmpty(input)) return false;
+  return typeof input !== "object" || Object.keys(input ?? {}).some((name) => !places.has(name));
 }
 
 function isEmpty(value: unknown): boolean {

@@ -97,6 +97,7 @@ export class AcpSession implements AgentSession {
   async cancel(): Promise<void> {
     const sessionId = this.#session;
     if (sessionId === undefined) return;
+    this.#translator.cancelling();
     await this.#connection.agent.notify(methods.agent.session.cancel, { sessionId });
   }
 
@@ -132,10 +133,10 @@ export class AcpSession implements AgentSession {
 
   /** Once rather than always: what an agent remembers it writes into the project. */
   #permit(asked: RequestPermissionRequest): RequestPermissionResponse {
-    this.#tell(this.#translator.permission(asked.toolCall));
     const option =
       asked.options.find(({ kind }) => kind === "allow_once") ??
       asked.options.find(({ kind }) => kind === "allow_always");
+    this.#tell(this.#translator.permission(asked.toolCall, option !== undefined));
     const call = asked.toolCall.toolCallId;
     const answer = option === undefined ? "cancelled" : option.kind;
     this.#tell([{ type: "other", event: "permission", data: { call, answer } }]);

@@ -30,18 +30,19 @@ const hookEvents = [
 ];
 
 /** System settings: they come before the person's and the project's. */
-function managed(selectedType: string, servers: readonly string[]): string {
+function managed(selectedType: string, request: LaunchRequest): string {
   const command = { name: "holdfast", type: "command", command: hookProgram, timeout: 10_000 };
   const hook = [{ matcher: "*", hooks: [command] }];
+  const told = request.session === true ? [] : hookEvents;
   return JSON.stringify({
-    hooks: Object.fromEntries(hookEvents.map((event) => [event, hook])),
+    hooks: Object.fromEntries(told.map((event) => [event, hook])),
     hooksConfig: { enabled: true, disabled: [] },
     security: { auth: { selectedType }, folderTrust: { enabled: false }, disableYoloMode: false },
     general: { enableAutoUpdate: false, enableAutoUpdateNotification: false },
     tools: { sandbox: false },
     privacy: { usageStatisticsEnabled: false },
     telemetry: { enabled: false },
-    mcpServers: geminiMcp(servers),
+    mcpServers: geminiMcp(request.mcpServers ?? []),
   });
 }
 
@@ -113,6 +114,7 @@ function startOf(
 
 function argumentsOf(start: readonly string[], request: LaunchRequest): readonly string[] {
   const { command, prompt, interactive, unattended } = request;
+  if (request.session === true) return [...start, ...command];
   const argv = [...start, "--yolo", ...command];
   if (prompt === undefined) return argv;
   if (interactive) return [...argv, "--prompt-interactive", prompt];
@@ -153,7 +155,7 @@ export const gemini: AgentAdapter = {
       files: [
         {
           path: "/etc/gemini-cli/settings.json",
-          content: managed(selectedType, request.mcpServers ?? []),
+          content: managed(selectedType, request),
           mode: 0o644,
         },
         { path: preloadPlace, content: ownerPreload, mode: 0o644 },

@@ -28,6 +28,9 @@ interface Provider {
   readonly base?: string;
 }
 
+/** The provider that asks for no key: the maker's. */
+const own = "opencode";
+
 const providers: readonly Provider[] = [
   {
     id: "anthropic",
@@ -48,7 +51,7 @@ const providers: readonly Provider[] = [
     base: "GOOGLE_GEMINI_BASE_URL",
   },
   { id: "openrouter", key: "OPENROUTER_API_KEY", address: "https://openrouter.ai/api/v1" },
-  { id: "opencode", key: "OPENCODE_API_KEY", address: "https://opencode.ai/zen/v1" },
+  { id: own, key: "OPENCODE_API_KEY", address: "https://opencode.ai/zen/v1" },
   { id: "groq", key: "GROQ_API_KEY", address: "https://api.groq.com/openai/v1" },
   { id: "mistral", key: "MISTRAL_API_KEY", address: "https://api.mistral.ai/v1" },
   { id: "deepseek", key: "DEEPSEEK_API_KEY", address: "https://api.deepseek.com" },
@@ -72,8 +75,8 @@ function accesses(env: LaunchRequest["env"]): readonly Access[] {
   const data = env["XDG_DATA_HOME"] ?? path.join(homeOf(env), ".local", "share");
   const kept = keptKeys.safeParse(readCredentials(path.join(data, "opencode", "auth.json"))).data;
   return providers.flatMap((provider) => {
-    const own = kept?.[provider.id];
-    const value = env[provider.key] ?? (own?.type === "api" ? own.key : undefined);
+    const login = kept?.[provider.id];
+    const value = env[provider.key] ?? (login?.type === "api" ? login.key : undefined);
     if (value === undefined || value === "") return [];
     const moved = provider.base !== undefined && (env[provider.base] ?? "") !== "";
     const model = modelAddress(env, provider.base ?? "", provider.address);
@@ -92,7 +95,7 @@ function baseOf({ model, provider }: Access): string {
 const pluginPlace = "/etc/opencode/holdfast.mjs";
 
 /** Managed configuration: it comes before the person's and the project's. */
-function managed(all: readonly Access[], servers: readonly string[]): string {
+function managed(all: readonly Access[], request: LaunchRequest): string {
   const provider = Object.fromEntries(
     all
       .filter(({ moved }) => moved)
@@ -103,17 +106,34 @@ function managed(all: readonly Access[], servers: readonly string[]): string {
         },
       ]),
   );
+  const keyed = all.map((access) => access.provider.id);
+  // Its own free models come before those of the person's key where it chooses by itself, as a session does.
+  const unwanted = keyed.length > 0 && !keyed.includes(own) ? [own] : [];
   return JSON.stringify({
-    plugin: [`file://${pluginPlace}`],
+    ...(request.session === true ? {} : { plugin: [`file://${pluginPlace}`] }),
     autoupdate: false,
     share: "disabled",
     provider,
-    mcp: openCodeMcp(servers),
+    disabled_providers: unwanted,
+    mcp: openCodeMcp(request.mcpServers ?? []),
   });
 }
 
 /** What the person would be asked is inside decided by the transaction; a project may still refuse. */
 const personal = JSON.stringify({ permission: { "*": "allow" } });
+
+/** In a session it talks with itself over loopback. Where the model is at 127.0.0.1, outside, calls to that name go to the
+ * broker: then it takes the other name. */
+function sessionArguments(
+  program: string,
+  command: readonly string[],
+  all: readonly Access[],
+): readonly string[] {
+  const isNamed = command.some((word) => /^--hostname(=|$)/.test(word));
+  const isTaken = all.some(({ model }) => model.hostname === "127.0.0.1");
+  const other = isTaken && !isNamed ? ["--hostname", "localhost"] : [];
+  return [program, ...command, ...other];
+}
 
 function argumentsOf(program: string, request: LaunchRequest): readonly string[] {
   const { command, prompt, interactive, unattended } = request;
@@ -143,7 +163,10 @@ export const opencode: AgentAdapter = {
     const config = `${sandboxHome}/.config/opencode/opencode.json`;
     const launch = launchOf(request, {
       program: found,
-      argv: argumentsOf(found, request),
+      argv:
+        request.session === true
+          ? sessionArguments(found, request.command, all)
+          : argumentsOf(found, request),
       env: {
         ...placeholders(all.map(({ secret }) => secret)),
         OPENCODE_DISABLE_AUTOUPDATE: "1",
@@ -154,7 +177,7 @@ export const opencode: AgentAdapter = {
       files: [
         {
           path: "/etc/opencode/opencode.json",
-          content: managed(all, request.mcpServers ?? []),
+          content: managed(all, request),
           mode: 0o644,
         },
         { path: pluginPlace, content: opencodePlugin, mode: 0o644 },

@@ -47,10 +47,11 @@ export function eventName(raw: unknown): string {
   return typeof event === "string" ? event : "unknown";
 }
 
-/** The agent's own time of an event, where it gives one that can be read. */
-function timeOf(at: string | undefined): { readonly atMs?: number } {
+/** The agent's own time of an event, where it gives one that can be read; else the hook program's. */
+function timeOf(at: string | undefined, heardMs: number | undefined): { readonly atMs?: number } {
   const atMs = at === undefined ? NaN : Date.parse(at);
-  return Number.isNaN(atMs) ? {} : { atMs };
+  if (!Number.isNaN(atMs)) return { atMs };
+  return heardMs === undefined ? {} : { atMs: heardMs };
 }
 
 /** Everything is kept raw: for an agent that is not expected to say anything. */
@@ -62,7 +63,7 @@ export function quietTranslator(): AgentTranslator {
 export function scriptedTranslator(): AgentTranslator {
   return {
     translate: (line): readonly AgentEvent[] => {
-      const raw = hookLine.safeParse(line).data?.data ?? line;
+      const { at: heardMs, data: raw = line } = hookLine.safeParse(line).data ?? {};
       const parsed = scriptedEvent.safeParse(raw);
       if (!parsed.success) return [{ type: "other", event: eventName(raw), data: raw }];
       const { data } = parsed;
@@ -77,7 +78,7 @@ export function scriptedTranslator(): AgentTranslator {
               ...call,
               ...(agent === undefined ? {} : { agent }),
               ...(parentCall === undefined ? {} : { parentCall }),
-              ...timeOf(at),
+              ...timeOf(at, heardMs),
             },
           ];
         }
@@ -88,7 +89,7 @@ export function scriptedTranslator(): AgentTranslator {
               type: "toolFinished",
               ...call,
               ...(durationMs === undefined ? {} : { durationMs }),
-              ...timeOf(at),
+              ...timeOf(at, heardMs),
             },
           ];
         }
