@@ -178,8 +178,10 @@ export class RowList {
     // One request at a time: on a fast scroll the answers to places long left would cost the frames. What comes is drawn,
     // and drawing asks for what is in sight then.
     if (this.#wanted) return;
-    const start = Math.max(0, Math.floor((from + to - windowRows) / 2));
-    const count = Math.min(Math.max(windowRows, to - start), this.#offsets.total - start);
+    // With nothing to show yet, what is in sight comes first: a window costs by its rows, in the host and here.
+    const rows = have.from === have.to ? to - from : windowRows;
+    const start = Math.max(0, Math.floor((from + to - rows) / 2));
+    const count = Math.min(Math.max(rows, to - start), this.#offsets.total - start);
     this.#wanted = true;
     this.#host.want(start, count);
   }

@@ -20,6 +20,8 @@ const actionNames: Readonly<Record<RowAction, string>> = {
   decide: "Go to the decision",
 };
 
+type Effects = NonNullable<Row["effects"]>;
+
 /** The moment range that a waterfall shows, in milliseconds since the transaction began. */
 export interface Span {
   readonly ms: number;
@@ -90,7 +92,7 @@ export class RowView {
       for (const part of [this.#verb, this.#title, this.#detail, this.#time, this.#block])
         setText(part, "");
       this.#badges.replaceChildren();
-      this.#effects.replaceChildren();
+      this.#showEffects({});
       this.#actions.replaceChildren();
       return;
     }
@@ -102,7 +104,7 @@ export class RowView {
     setText(this.#detail, visibleLine(row.detail));
     setText(this.#time, timeText(row));
     this.#showBadges(row);
-    this.#showEffects(row);
+    this.#showEffects(row.effects ?? {});
     this.#showBar(row, span);
     if (!sameKind) this.#showActions(row);
     this.#showBlock(row);
@@ -136,8 +138,7 @@ export class RowView {
     );
   }
 
-  #showEffects(row: Row): void {
-    const { files = 0, processes = 0, requests = 0 } = row.effects ?? {};
+  #showEffects({ files = 0, processes = 0, requests = 0 }: Partial<Effects>): void {
     const numbers = [
       [files, "icon-file"],
       [processes, "icon-process"],

@@ -85,11 +85,20 @@ addEventListener("keydown", (event) => {
 
 let generation = -1;
 let shownFilter: Filter = everything;
-link.send({ type: "ready", version: webviewVersion });
+/** A snapshot is on its way. */
+let asked = false;
+askForSnapshot();
+
+function askForSnapshot(): void {
+  if (asked) return;
+  asked = true;
+  link.send({ type: "ready", version: webviewVersion });
+}
 
 function receive(message: ToWebview): void {
   switch (message.type) {
     case "snapshot":
+      asked = false;
       generation = message.layout.generation;
       header.show(message.header);
       holds.show(message.holds);
@@ -127,7 +136,7 @@ function receive(message: ToWebview): void {
       return;
     case "changed":
       if (message.generation !== generation + 1) {
-        link.send({ type: "ready", version: webviewVersion });
+        askForSnapshot();
         return;
       }
       generation = message.generation;

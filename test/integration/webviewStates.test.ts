@@ -2,9 +2,16 @@ import assert from "node:assert/strict";
 import path from "node:path";
 import axe from "axe-core";
 import type { Browser, Page } from "playwright-core";
-import type { Conversation, ShownState } from "../../src/protocol/webview.ts";
+import {
+  everything,
+  type Conversation,
+  type ShownState,
+  type ToWebview,
+} from "../../src/protocol/webview.ts";
+import { largeJournal } from "../support/largeJournal.ts";
 import { sampleHost } from "../support/sampleStates.ts";
 import { themes, type ThemeName } from "../support/themes.ts";
+import { until } from "../support/waiting.ts";
 import { launchBrowser, openWebview, type WebviewPage } from "../support/webviewPage.ts";
 
 interface Violation {
@@ -212,6 +219,77 @@ describe("timeline in a browser", () => {
     await send({ type: "holds", holds: [hold, { ...hold, hold: "h-52" }] });
     await page.locator(".card").nth(1).waitFor();
     assert.equal(await page.locator(".card.armed").count(), 0);
+  });
+
+  it("asks first for the rows in sight, and for more when it is scrolled", async () => {
+    const host = sampleHost("running", largeJournal(2000));
+    const shown = await openWebview(browser, { theme: "dark", onMessage: host.answer });
+    open.push(shown);
+    await shown.page.locator(".row .verb", { hasText: /./ }).first().waitFor();
+    const windows = (): number[] =>
+      shown.said.flatMap((message) => (message.type === "window" ? [message.count] : []));
+    const inSight = await shown.page.locator(".row:visible").count();
+    const [first = 0] = windows();
+    assert.ok(first > 10 && first <= inSight, `${first} of ${inSight}`);
+    await shown.page.evaluate("document.querySelector('.list').scrollTop = 20000");
+    await until("it asks for more", () => windows().includes(240));
+    assert.equal(windows().at(-1), 240);
+  });
+
+  it("shows the effects of a row again after it was a placeholder", async () => {
+    const host = sampleHost("sealed");
+    const shown = await openWebview(browser, { theme: "dark", onMessage: host.answer });
+    open.push(shown);
+    const effects = shown.page.locator(".row:visible .effects span");
+    await effects.first().waitFor();
+    const before = await effects.allInnerTexts();
+    assert.ok(before.length > 0);
+    const asked = (): number => shown.said.filter(({ type }) => type === "window").length;
+    const first = asked();
+    // The same order once more: every row is asked for anew.
+    await shown.page.evaluate("globalThis.placeholders = 0");
+    await shown.page.evaluate(`new MutationObserver((changes) => {
+      for (const { target } of changes) if (target.className === "row loading") globalThis.placeholders++;
+    }).observe(document.querySelector(".rows"), { attributes: true, subtree: true, attributeFilter: ["class"] })`);
+    host.answer({ type: "filter", filter: everything }, shown.send);
+    await until("the rows are asked for", () => asked() > first);
+    await shown.page.locator(".row.loading:visible").first().waitFor({ state: "detached" });
+    assert.ok((await shown.page.evaluate<number>("globalThis.placeholders")) > 0);
+    assert.deepEqual(await effects.allInnerTexts(), before);
+  });
+
+  it("asks once for a snapshot when it has missed changes", async () => {
+    const host = sampleHost("running");
+    const waiting: (() => void)[] = [];
+    const shown = await openWebview(browser, {
+      theme: "dark",
+      onMessage: (message, send) => waiting.push(() => host.answer(message, send)),
+    });
+    open.push(shown);
+    const readies = (): number => shown.said.filter(({ type }) => type === "ready").length;
+    const answer = (): void => {
+      for (const one of waiting.splice(0)) one();
+    };
+    await until("it is ready", () => readies() === 1);
+    answer();
+    await shown.page.locator('body[data-state="running"]').waitFor();
+    const missed: ToWebview = {
+      type: "changed",
+      generation: host.view.layout().generation + 5,
+      splices: [],
+      rows: [],
+      totals: host.view.totals(),
+    };
+    await shown.send(missed);
+    await shown.send(missed);
+    await until("it asks", () => readies() === 2);
+    // What it says is in order: an answer to this comes after a second question would have.
+    await shown.page.evaluate(`postMessage({ type: "no such message" }, "*")`);
+    await until("it reports", () => shown.said.some(({ type }) => type === "failed"));
+    assert.equal(readies(), 2);
+    answer();
+    await shown.send(missed);
+    await until("it asks again after the answer", () => readies() === 3);
   });
 
   it("reports a message that does not fit and goes on", async () => {
