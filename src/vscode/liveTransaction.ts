@@ -65,6 +65,8 @@ export class LiveTransaction implements Ending {
   #busy: HeaderFacts["busy"];
   #conflicts: readonly string[] = [];
   #statusGeneration = 0;
+  /** Who waits for the queue to be empty. */
+  readonly #waiting: (() => void)[] = [];
 
   constructor(id: string, root: string, installation: Installation) {
     this.id = id;
@@ -126,8 +128,19 @@ export class LiveTransaction implements Ending {
     } catch (error) {
       if (!(error instanceof Failure) || error.kind !== "failed") throw error;
       if (this.#store.isDisposed) return;
-      this.#followTimer = setTimeout(() => void this.follow(), followAgainMs);
+      this.#followSoon();
     }
+  }
+
+  #followSoon(): void {
+    clearTimeout(this.#followTimer);
+    this.#followTimer = setTimeout(() => {
+      this.follow().catch((error: unknown) => {
+        // A beginning that failed takes its directory along. Anything else is a bug.
+        if (!(error instanceof Failure)) throw error;
+        this.#changed.fire({ type: "ended" });
+      });
+    }, followAgainMs);
   }
 
   /** Calls a method of the supervisor; starts one for review when none lives. */
@@ -177,6 +190,8 @@ export class LiveTransaction implements Ending {
     clearTimeout(this.#followTimer);
     this.#connection?.close();
     this.#store.dispose();
+    this.#queue = [];
+    this.#tellCaughtUp();
   }
 
   #isInterrupted(): boolean {
@@ -220,17 +235,30 @@ export class LiveTransaction implements Ending {
     this.#connection = undefined;
     if (this.#store.isDisposed) return;
     this.#readStatus();
+    // A process that is killed closes its socket some time before it is gone: it is looked at again until it is.
+    const { state } = this.#status;
+    if (state === "open" || state === "publishing") this.#followSoon();
     this.#changed.fire({ type: "ended" });
   }
 
   /** The status as the journal tells it: nobody else is there to ask. */
   #readStatus(): void {
-    this.#status = statusFromJournal(this.root);
+    // What a supervisor that is gone has answered meanwhile is older than this.
+    this.#statusGeneration++;
+    try {
+      this.#status = statusFromJournal(this.root);
+    } catch (error) {
+      // Somebody has cleared it away: what was known last is all there is.
+      if (!(error instanceof Failure)) throw error;
+      return;
+    }
     if (this.#isInterrupted()) this.#status = { ...this.#status, state: "interrupted" };
     this.#changed.fire({ type: "status" });
   }
 
   #receive(entries: readonly Entry[]): void {
+    // A connection that is being closed may still deliver.
+    if (this.#store.isDisposed) return;
     // After a reconnect the supervisor may send what is known already.
     const fresh = entries.filter((entry) => entry.seq > this.#seen);
     const last = fresh.at(-1);
@@ -250,6 +278,7 @@ export class LiveTransaction implements Ending {
     const slice = this.#queue.slice(0, sliceEntries);
     this.#queue = this.#queue.slice(sliceEntries);
     if (this.#queue.length > 0) this.#timer = setTimeout(() => this.#fold(), 0);
+    else this.#tellCaughtUp();
     const message = this.view.apply(slice);
     if (message !== undefined) this.#changed.fire({ type: "timeline", message });
     this.commits.apply(slice);
@@ -264,6 +293,16 @@ export class LiveTransaction implements Ending {
       }, statusDelayMs);
     else if (slice.some(({ kind }) => kind === "check.started" || kind === "tool.started"))
       this.#changed.fire({ type: "status" });
+  }
+
+  /** Resolves when every entry that has come is folded, or nothing will be any more. */
+  #caughtUp(): Promise<void> {
+    if (this.#queue.length === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  #tellCaughtUp(): void {
+    for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
   async #refreshStatus(): Promise<void> {
@@ -282,6 +321,8 @@ export class LiveTransaction implements Ending {
       if (error instanceof Failure) return;
       throw error;
     }
+    // The card of a hold tells what its entries say of the call: they come first.
+    await this.#caughtUp();
     if (generation !== this.#statusGeneration || this.#store.isDisposed) return;
     this.#status = status;
     this.#changed.fire({ type: "status" });

@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { findTransaction } from "../../src/node/state/home.ts";
-import { liveSupervisor } from "../../src/node/state/supervisorLock.ts";
+import { genesis } from "../../src/core/journal/chain.ts";
+import { journalPath } from "../../src/node/journal/journalHead.ts";
+import { findTransaction, makeTransaction, newTransactionId } from "../../src/node/state/home.ts";
+import { liveSupervisor, takeSupervisorLock } from "../../src/node/state/supervisorLock.ts";
 import { ReviewModel } from "../../src/vscode/changes/reviewModel.ts";
+import { holdContext } from "../../src/vscode/holds/holdContext.ts";
 import { LiveTransaction } from "../../src/vscode/liveTransaction.ts";
+import { begun } from "../support/entries.ts";
 import {
   builtCommand,
   commandWorlds,
@@ -12,12 +16,15 @@ import {
   type CommandWorld,
 } from "../support/holdfastCommand.ts";
 import { ensureNothingLeaks } from "../support/leaks.ts";
+import { temporaryFolders } from "../support/temporaryFolder.ts";
 
 const files = { "a.txt": "one\ntwo\n", "src/b.ts": "export const b = 1;\n", "gone.txt": "bye\n" };
 const work = "echo three >> a.txt; echo new > src/new.txt; rm gone.txt";
 
 describe("a transaction as the editor's window follows it", () => {
   const newWorld = commandWorlds();
+  const newFolder = temporaryFolders();
+  const installation = { dist: path.dirname(builtCommand), node: process.execPath };
   const open: LiveTransaction[] = [];
   afterEach(() => {
     for (const one of open.splice(0)) one.dispose();
@@ -33,7 +40,6 @@ describe("a transaction as the editor's window follows it", () => {
 
   const follow = async (world: CommandWorld, transaction: string): Promise<LiveTransaction> => {
     const root = path.join(world.home, "transactions", transaction);
-    const installation = { dist: path.dirname(builtCommand), node: process.execPath };
     const live = new LiveTransaction(transaction, root, installation);
     open.push(live);
     await live.follow();
@@ -120,6 +126,46 @@ describe("a transaction as the editor's window follows it", () => {
     const second = await follow(world, transaction);
     await eventually(() => (second.view.totals().all === rows ? true : undefined), "all rows");
     assert.equal(second.state, "sealed");
+  });
+
+  it("knows the call that waits, when it tells of it", async () => {
+    const world = newWorld(files);
+    const post = "curl -s -d '{}' http://hooks.chat.example/services/T00/B00";
+    const first = await follow(world, await begin(world, post));
+    await reaches(first, "waiting");
+    // In a window that opens later everything comes at once.
+    const later = new LiveTransaction(first.id, first.root, installation);
+    open.push(later);
+    const told: string[] = [];
+    const listening = later.onChange(({ type }) => {
+      if (type !== "holds") return;
+      for (const { hold } of later.holds) told.push(holdContext(later.view, hold, "").target);
+    });
+    await later.follow();
+    listening.dispose();
+    assert.deepEqual(told, ["hooks.chat.example:80/services/T00/B00"]);
+    await later.call("stop", {});
+    await reaches(later, "sealed");
+  });
+
+  it("tells the end of one whose beginning fails, and takes its directory along", async () => {
+    const home = newFolder();
+    mkdirSync(path.join(home, "transactions"));
+    const id = newTransactionId(new Date());
+    const { root } = makeTransaction(home, id);
+    const line = { seq: 1, at: new Date().toISOString(), ...begun, transaction: id, prev: genesis };
+    writeFileSync(journalPath(root), `${JSON.stringify(line)}\n`);
+    // It lives, and takes nobody yet.
+    assert.ok(takeSupervisorLock(root));
+    const live = new LiveTransaction(id, root, installation);
+    open.push(live);
+    let ended = false;
+    const listening = live.onChange(({ type }) => (ended ||= type === "ended"));
+    await live.follow();
+    rmSync(root, { recursive: true });
+    await eventually(() => (ended ? true : undefined), "the end");
+    listening.dispose();
+    assert.equal(live.status.agent, "scripted");
   });
 
   it("knows what was discarded", async () => {
