@@ -1,6 +1,6 @@
-import { plural } from "../../base/words.ts";
 import { Failure } from "../../base/errors.ts";
 import type { CommitView } from "../../protocol/control.ts";
+import { changesText } from "../changesText.ts";
 import { flag, list, printJson, text, withControl, type Context, type Verb } from "../context.ts";
 import { settleErrors } from "../introducedErrors.ts";
 
@@ -13,14 +13,7 @@ export const changesVerb: Verb = {
     withControl(context, async ({ caller }) => {
       const changes = await caller.call("changes", {});
       if (context.json) printJson(context, changes);
-      for (const file of context.json ? [] : changes.files) {
-        const from = file.from === undefined ? "" : `${file.from} → `;
-        const why = file.why === undefined ? "" : `  (${file.why})`;
-        const hunks = file.hunks.length === 0 ? "" : `  ${plural(file.hunks.length, "hunk")}`;
-        context.print(
-          `${file.section.padEnd(9)} ${file.kind.padEnd(8)} ${from}${file.path}${hunks}${why}\n`,
-        );
-      }
+      else context.print(changesText(changes.files));
       return 0;
     }),
 };
