@@ -27,12 +27,14 @@ const idShape = /^[\w-]+$/;
  */
 export class ReviewMemory implements Ending {
   readonly #folder: string | undefined;
+  readonly #onError: (error: unknown) => void;
   readonly #waiting = new Map<string, () => RememberedReview>();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** Without a folder (no workspace is open) nothing is kept. */
-  constructor(folder: string | undefined) {
+  /** Without a folder (no workspace is open) nothing is kept. `onError` hears what the disk refuses; the review goes on. */
+  constructor(folder: string | undefined, onError: (error: unknown) => void) {
     this.#folder = folder;
+    this.#onError = onError;
   }
 
   /** What was chosen before; undefined when nothing was, or when it cannot be read. */
@@ -55,7 +57,7 @@ export class ReviewMemory implements Ending {
   forget(transaction: string): void {
     this.#waiting.delete(transaction);
     const file = this.#fileOf(transaction);
-    if (file !== undefined) fs.rmSync(file, { force: true });
+    if (file !== undefined) this.#try(() => fs.rmSync(file, { force: true }));
   }
 
   dispose(): void {
@@ -65,15 +67,26 @@ export class ReviewMemory implements Ending {
   #flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    for (const [transaction, review] of this.#waiting) {
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    for (const [transaction, review] of waiting) {
       const file = this.#fileOf(transaction);
       if (file === undefined) continue;
-      fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
-      fs.writeFileSync(`${file}.new`, JSON.stringify(review()), { mode: 0o600 });
-      fs.renameSync(`${file}.new`, file);
+      this.#try(() => {
+        fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+        fs.writeFileSync(`${file}.new`, JSON.stringify(review()), { mode: 0o600 });
+        fs.renameSync(`${file}.new`, file);
+      });
     }
-    this.#waiting.clear();
-    this.#prune();
+    this.#try(() => this.#prune());
+  }
+
+  #try(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#onError(error);
+    }
   }
 
   /** Transactions end elsewhere too: only the newest files stay. */

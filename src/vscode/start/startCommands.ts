@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import * as vscode from "vscode";
-import { Failure } from "../../base/errors.ts";
+import { Failure, messageOf } from "../../base/errors.ts";
 import type { Installation } from "../../supervisor/client.ts";
 import path from "node:path";
 import type { StartRequest } from "../contributions.ts";
@@ -85,8 +85,13 @@ export class StartCommands {
     const program = path.join(this.#installation.dist, "holdfast.cjs");
     const env = { ...process.env, ELECTRON_RUN_AS_NODE: "1" };
     return new Promise((resolve) => {
-      execFile(this.#installation.node, [program, ...args], { cwd, env }, (_error, out, told) =>
-        resolve(told === "" ? out : `${out}\n${told}`),
+      execFile(this.#installation.node, [program, ...args], { cwd, env }, (error, out, told) =>
+        // It ends with 1 when something is missing, and says what; without a word, it could not be run.
+        resolve(
+          [out, told === "" && out === "" && error !== null ? messageOf(error) : told]
+            .filter((part) => part !== "")
+            .join("\n"),
+        ),
       );
     });
   }
