@@ -16,6 +16,7 @@ const programs = [
   { entry: "src/supervisor/main.ts", out: "supervisor.cjs" },
   { entry: "src/node/checks/worker.ts", out: "checkWorker.cjs", external: ["typescript"] },
   { entry: "src/extension.ts", out: "extension.cjs", external: ["vscode"] },
+  { entry: "src/vscode/holdfastExtension.ts", out: "holdfastExtension.cjs", external: ["vscode"] },
 ];
 
 const manifestOf = (folder) =>
@@ -58,6 +59,18 @@ const oneLocale = {
     })),
 };
 
+/** A program that imports another's entry dynamically loads that one's file at run time: what is not needed is not read. */
+const apart = {
+  name: "programs apart",
+  setup: (building) =>
+    building.onResolve({ filter: /^\./ }, ({ path: asked, resolveDir, kind }) => {
+      if (kind !== "dynamic-import") return undefined;
+      const entry = path.relative(root, path.resolve(resolveDir, asked));
+      const program = programs.find((one) => one.entry === entry);
+      return program === undefined ? undefined : { path: `./${program.out}`, external: true };
+    }),
+};
+
 /** Writes beside the target and renames, so that a program that starts meanwhile never reads half a file. */
 function place(file, contents, mode = 0o644) {
   fs.mkdirSync(path.dirname(file), { recursive: true });
@@ -70,12 +83,14 @@ function place(file, contents, mode = 0o644) {
 export function bundleProgram({ entry, out, executable = false, external = [] }) {
   return esbuild({
     ...shared,
-    plugins: [keptNames, oneLocale],
+    plugins: [keptNames, oneLocale, apart],
     entryPoints: [entry],
     outfile: path.join(dist, out),
     platform: "node",
     format: "cjs",
     target: "node20",
+    // As `require`: the editor gives `vscode` to what is loaded that way.
+    supported: { "dynamic-import": false },
     external,
     // Main fields in this order take the ES build of a package, which tree-shakes; its CommonJS build may hide requires.
     mainFields: ["module", "main"],

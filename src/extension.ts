@@ -1,12 +1,11 @@
-import "./vscode/quietZod.ts";
 import type { ExtensionContext } from "vscode";
-import { HoldfastExtension } from "./vscode/holdfastExtension.ts";
+import { LazyExtension } from "./vscode/lazyExtension.ts";
 
-let extension: HoldfastExtension | undefined;
+let extension: LazyExtension | undefined;
 
-/** Called by the editor when a view of ours is shown or a command of ours runs. */
+/** Called by the editor soon after it has started, or when a view, a command, a link or a document of ours is wanted. */
 export function activate(context: ExtensionContext): void {
-  extension = new HoldfastExtension(context);
+  extension = new LazyExtension(context);
 }
 
 /** Called by the editor when the window closes; transactions go on without it. */

@@ -1,7 +1,8 @@
 import { realpathSync } from "node:fs";
 import path from "node:path";
 import { Failure } from "../base/errors.ts";
-import { openHome, resolveTransaction, type FoundTransaction } from "../node/state/home.ts";
+import { resolveTransaction, type FoundTransaction } from "../node/state/home.ts";
+import { openHome } from "../node/state/homeDirectory.ts";
 import { workspaceRoot } from "../node/state/workspaceRoot.ts";
 import {
   openTransactionControl,

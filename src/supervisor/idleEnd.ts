@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import type { TransactionState } from "../core/transaction/transactionState.ts";
-import { journalPath } from "../node/journal/journalFile.ts";
+import { journalPath } from "../node/journal/journalHead.ts";
 import type { TransactionPaths } from "../runtime/ports.ts";
 import type { Adapters } from "./adapters.ts";
 

@@ -125,13 +125,16 @@ export interface ContextKeys {
   "holdfast.undoable": boolean;
 }
 
-export const contextKeys: readonly (keyof ContextKeys)[] = [
-  "holdfast.state",
-  "holdfast.holds",
-  "holdfast.interrupted",
-  "holdfast.several",
-  "holdfast.undoable",
-];
+/** What they say while there is no transaction. */
+export const withoutTransactions: ContextKeys = {
+  "holdfast.state": "none",
+  "holdfast.holds": 0,
+  "holdfast.interrupted": false,
+  "holdfast.several": false,
+  "holdfast.undoable": false,
+};
+
+export const contextKeys = Object.keys(withoutTransactions) as readonly (keyof ContextKeys)[];
 
 /** Schemes of the read-only documents: the two sides of a change, and whole texts of the timeline. */
 export const schemes = { side: "holdfast-side", text: "holdfast-text" } as const;

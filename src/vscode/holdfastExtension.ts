@@ -1,10 +1,11 @@
+import "./quietZod.ts";
 import path from "node:path";
 import * as vscode from "vscode";
 import { Failure, messageOf } from "../base/errors.ts";
-import { DisposableStore } from "../base/lifecycle.ts";
+import { DisposableStore, type Ending } from "../base/lifecycle.ts";
 import type { Installation } from "../supervisor/client.ts";
 import { AgentOutput } from "./agentOutput.ts";
-import { ChangesTree } from "./changes/changesTree.ts";
+import { ChangesTree, type ChangesItem } from "./changes/changesTree.ts";
 import { ConflictMerges } from "./changes/conflictMerges.ts";
 import { HistoryCommands } from "./changes/historyCommands.ts";
 import { HunkLenses } from "./changes/hunkLenses.ts";
@@ -14,7 +15,6 @@ import { Reviews } from "./changes/reviews.ts";
 import { SideDocuments } from "./changes/sideDocuments.ts";
 import {
   contextKeys,
-  schemes,
   views,
   type CommandArguments,
   type CommandId,
@@ -29,7 +29,7 @@ import { RowActions } from "./rowActions.ts";
 import { EditorSecrets } from "./secrets/editorSecrets.ts";
 import { StartCommands } from "./start/startCommands.ts";
 import { StatusBar } from "./statusBar.ts";
-import { TextDocuments } from "./textDocuments.ts";
+import type { TextDocuments } from "./textDocuments.ts";
 import { TimelineProvider } from "./timeline/timelineProvider.ts";
 import { Transactions } from "./transactions.ts";
 
@@ -37,18 +37,32 @@ type Handlers = {
   readonly [K in CommandId]: (...args: CommandArguments[K]) => Promise<void> | void;
 };
 
-/** Everything of the extension, made once and owned by one store. */
-export class HoldfastExtension {
+/** What was registered before any of this was loaded, and is somebody else's to end. */
+export interface EarlyParts {
+  readonly log: vscode.LogOutputChannel;
+  readonly texts: TextDocuments;
+  readonly changesView: vscode.TreeView<ChangesItem>;
+}
+
+/**
+ * Everything of the extension, made once and owned by one store. It is a bundle of its own, loaded by {@link LazyExtension}
+ * when somebody needs it.
+ */
+export class HoldfastExtension implements Ending {
+  readonly timeline: vscode.WebviewViewProvider;
+  readonly changes: vscode.TreeDataProvider<ChangesItem>;
+  readonly sides: vscode.FileSystemProvider;
   readonly #store: DisposableStore;
   readonly #log: vscode.LogOutputChannel;
   readonly #transactions: Transactions;
   readonly #installation: Installation;
   readonly #secrets: EditorSecrets;
+  readonly #handlers: Handlers;
 
-  constructor(context: vscode.ExtensionContext) {
+  constructor(context: vscode.ExtensionContext, { log, texts, changesView }: EarlyParts) {
     const store = new DisposableStore();
     this.#store = store;
-    this.#log = store.add(vscode.window.createOutputChannel("Holdfast", { log: true }));
+    this.#log = log;
     const installation: Installation = {
       dist: path.join(context.extensionPath, "dist"),
       node: process.execPath,
@@ -56,8 +70,9 @@ export class HoldfastExtension {
     this.#installation = installation;
     this.#secrets = new EditorSecrets(context.secrets);
     this.#transactions = store.add(new Transactions(installation, this.#log, this.#secrets));
-    const texts = store.add(new TextDocuments());
-    const memory = new ReviewMemory(context.storageUri?.fsPath);
+    const memory = new ReviewMemory(context.storageUri?.fsPath, (error) =>
+      log.warn(`choices of a review are not kept: ${messageOf(error)}`),
+    );
     const reviews = store.add(
       new Reviews(this.#transactions, memory, (error) => this.#report(error)),
     );
@@ -66,11 +81,8 @@ export class HoldfastExtension {
     const review = new ReviewCommands(this.#transactions, reviews, merges, lenses);
     const holds = new HoldCommands(this.#transactions, texts);
     const rows = new RowActions(reviews, review, texts);
-    const sides = store.add(new SideDocuments(this.#transactions, reviews, merges));
-    store.add(
-      vscode.workspace.registerFileSystemProvider(schemes.side, sides, { isCaseSensitive: true }),
-    );
-    const timeline = store.add(
+    this.sides = store.add(new SideDocuments(this.#transactions, reviews, merges));
+    this.timeline = store.add(
       new TimelineProvider(
         context.extensionUri,
         this.#transactions,
@@ -82,8 +94,7 @@ export class HoldfastExtension {
         this.#log,
       ),
     );
-    store.add(vscode.window.registerWebviewViewProvider(views.timeline, timeline));
-    store.add(new ChangesTree(this.#transactions, reviews));
+    this.changes = store.add(new ChangesTree(this.#transactions, reviews, changesView));
     store.add(new StatusBar(this.#transactions));
     store.add(new Notifications(this.#transactions));
     store.add(new Problems(this.#transactions));
@@ -94,13 +105,12 @@ export class HoldfastExtension {
       texts,
     );
     const output = store.add(new AgentOutput(this.#transactions, this.#log));
-    this.#register(this.#handlers(start, review, holds, output));
-    store.add(vscode.window.registerUriHandler({ handleUri: (uri) => this.#follow(uri) }));
+    this.#handlers = this.#handlersOf(start, review, holds, output);
     store.add(this.#transactions.onChange(() => this.#setContext()));
     store.add(vscode.workspace.onDidGrantWorkspaceTrust(() => this.#scan()));
     store.add(vscode.workspace.onDidChangeWorkspaceFolders(() => this.#scan()));
     this.#setContext();
-    // After activation: reading journals is none of the start's business.
+    // Whoever needed something is served first: reading journals may take its time.
     const later = setTimeout(() => this.#scan(), 0);
     store.add({ dispose: () => clearTimeout(later) });
   }
@@ -109,7 +119,17 @@ export class HoldfastExtension {
     this.#store.dispose();
   }
 
-  #handlers(
+  /** Runs one of our commands; what goes wrong is shown, never thrown. */
+  async run(command: CommandId, args: readonly unknown[]): Promise<void> {
+    const handler = this.#handlers[command] as (...given: unknown[]) => Promise<void> | void;
+    try {
+      await handler(...args);
+    } catch (error) {
+      this.#report(error);
+    }
+  }
+
+  #handlersOf(
     start: StartCommands,
     review: ReviewCommands,
     holds: HoldCommands,
@@ -154,21 +174,6 @@ export class HoldfastExtension {
     };
   }
 
-  #register(handlers: Handlers): void {
-    for (const [command, handler] of Object.entries(handlers)) {
-      const run = handler as (...args: unknown[]) => Promise<void> | void;
-      this.#store.add(
-        vscode.commands.registerCommand(command, async (...args: unknown[]) => {
-          try {
-            await run(...args);
-          } catch (error) {
-            this.#report(error);
-          }
-        }),
-      );
-    }
-  }
-
   #report(error: unknown): void {
     void showFailure(error, this.#log);
   }
@@ -208,7 +213,7 @@ export class HoldfastExtension {
   }
 
   /** `vscode://holdfast.holdfast/transaction/<id>` shows a transaction. It does nothing else: anybody can write a link. */
-  async #follow(uri: vscode.Uri): Promise<void> {
+  async follow(uri: vscode.Uri): Promise<void> {
     void vscode.commands.executeCommand(`${views.timeline}.focus`);
     const id = /^\/transaction\/([\w-]+)$/.exec(uri.path)?.[1];
     if (id === undefined || !vscode.workspace.isTrusted) return;

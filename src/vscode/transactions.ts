@@ -1,14 +1,11 @@
 import fs from "node:fs";
 import path from "node:path";
-import * as vscode from "vscode";
+import type * as vscode from "vscode";
 import { Failure, messageOf } from "../base/errors.ts";
 import { DisposableStore, Emitter, type Ending } from "../base/lifecycle.ts";
-import {
-  findTransaction,
-  makeTransaction,
-  newTransactionId,
-  openHome,
-} from "../node/state/home.ts";
+import { findTransaction, makeTransaction, newTransactionId } from "../node/state/home.ts";
+import { openHome } from "../node/state/homeDirectory.ts";
+import { mayStillBegin, newestTransactions } from "../node/state/transactionsHere.ts";
 import { checkWorkspacePlace, workspaceRoot } from "../node/state/workspaceRoot.ts";
 import type { Header } from "../protocol/webview.ts";
 import { spawnSupervisor, type Installation } from "../supervisor/client.ts";
@@ -18,6 +15,7 @@ import { checkSettingsNow } from "./checkSettingsNow.ts";
 import { setting } from "./editorState.ts";
 import type { EditorSecrets } from "./secrets/editorSecrets.ts";
 import { LiveTransaction, type TransactionChange } from "./liveTransaction.ts";
+import { workspaceFolders } from "./workspaceFolders.ts";
 
 /** A transaction of this window that is not shown. */
 type Other = Header["others"][number];
@@ -34,8 +32,6 @@ export type TransactionsChange =
 
 const rescanDelayMs = 250;
 const othersLimit = 20;
-/** For how long a transaction that was made and has not begun may still begin. */
-const beginningMs = 120_000;
 const showNextMs = 60_000;
 
 /**
@@ -51,7 +47,10 @@ export class Transactions implements Ending {
   readonly #editorSecrets: EditorSecrets;
   readonly #open = new Map<string, LiveTransaction>();
   readonly #listeners = this.#store.add(new DisposableStore());
+  /** Of other folders, or over: looked at once, for these folders. */
   readonly #foreign = new Set<string>();
+  #foreignTo = "";
+  readonly #making = new Set<string>();
   #shown: LiveTransaction | undefined;
   #starting: { readonly agent: string; readonly task: string } | undefined;
   #rescan: ReturnType<typeof setTimeout> | undefined;
@@ -111,14 +110,16 @@ export class Transactions implements Ending {
     if (folders.length === 0) return;
     const home = openHome(process.env);
     this.#watch(home);
-    const ids = fs.readdirSync(path.join(home, "transactions")).sort();
-    for (const id of ids.slice(-othersLimit * 2)) {
+    const named = folders.join("\0");
+    if (named !== this.#foreignTo) this.#foreign.clear();
+    this.#foreignTo = named;
+    for (const id of newestTransactions(home)) {
       if (this.#store.isDisposed) return;
-      if (this.#open.has(id) || this.#foreign.has(id)) continue;
+      if (this.#open.has(id) || this.#foreign.has(id) || this.#making.has(id)) continue;
       const found = findTransaction(home, id);
       if (found.state === undefined || found.state.begunAt === "") {
         // Somebody is making it: only its directory is there, and the watcher will not tell of what comes into that.
-        if (ageMs(found.paths.root) < beginningMs) this.#rescanSoon();
+        if (mayStillBegin(found.paths.root)) this.#rescanSoon();
         continue;
       }
       const ours = folders.some((folder) => folder === found.state?.workspace);
@@ -163,20 +164,23 @@ export class Transactions implements Ending {
     const home = openHome(process.env);
     checkWorkspacePlace(spec.workspace, home);
     const id = newTransactionId(new Date());
-    this.#foreign.add(id); // the watcher must not adopt it half made
+    this.#making.add(id); // the watcher must not adopt it half made
     const { root } = makeTransaction(home, id);
     this.#setStarting({ agent: request.agent, task: request.task ?? "" });
     try {
-      await spawnSupervisor(root, this.#installation, spec, onProgress, signal);
-      this.#foreign.delete(id);
+      await spawnSupervisor(root, this.#installation, spec, onProgress, signal).catch(
+        (error: unknown) => {
+          // Only what never began: once its supervisor serves, the directory is the supervisor's.
+          fs.rmSync(root, { recursive: true, force: true, maxRetries: 3 });
+          throw error;
+        },
+      );
       const begun = await this.#adopt(id, root);
       this.#starting = undefined;
       this.show(id);
       return begun;
-    } catch (error) {
-      fs.rmSync(root, { recursive: true, force: true });
-      throw error;
     } finally {
+      this.#making.delete(id);
       this.#setStarting(undefined);
     }
   }
@@ -243,25 +247,6 @@ export class Transactions implements Ending {
     watcher.on("error", (error) => this.#log.warn(`cannot watch ${home}: ${error.message}`));
     this.#store.add({ dispose: () => watcher.close() });
   }
-}
-
-function ageMs(folder: string): number {
-  const made = fs.statSync(folder, { throwIfNoEntry: false })?.birthtimeMs;
-  return made === undefined ? Infinity : Date.now() - made;
-}
-
-/** The folders of this window as transactions name them: the repository that holds a folder, by its real path. */
-function workspaceFolders(): readonly string[] {
-  const local = (vscode.workspace.workspaceFolders ?? []).filter(
-    ({ uri }) => uri.scheme === "file",
-  );
-  return local.flatMap(({ uri }) => {
-    try {
-      return [workspaceRoot(undefined, uri.fsPath)];
-    } catch {
-      return []; // gone, or not readable: nothing of it can be shown
-    }
-  });
 }
 
 function startSpecOf(

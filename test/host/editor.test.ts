@@ -1,9 +1,16 @@
 import assert from "node:assert/strict";
+import fs from "node:fs";
 import path from "node:path";
 import Mocha from "mocha";
 import * as vscode from "vscode";
-import { until } from "./scriptedRun.ts";
+import { holdfast } from "./command.ts";
+import { until, workspaceFolder } from "./scriptedRun.ts";
 import { openHostWindow, type HostWindow } from "./window.ts";
+
+/** Whether this extension host has loaded the extension itself, not only what every window loads. */
+function isLoaded(): boolean {
+  return Object.keys(require.cache).some((file) => file.endsWith("/holdfastExtension.cjs"));
+}
 
 describe("editor", () => {
   let window: HostWindow;
@@ -28,6 +35,8 @@ describe("editor", () => {
   });
 
   it("tells how long its activation took, with nothing to do", async () => {
+    // The slowest come first, and only what is in sight is there.
+    await window.call("resize", { width: 1280, height: 2600 });
     await window.call("palette", { title: "Developer: Show Running Extensions" });
     const row = ".runtime-extensions-editor .monaco-list-row";
     await window.call("wait", { selector: row, text: "holdfast.holdfast" });
@@ -41,6 +50,25 @@ describe("editor", () => {
     await window.call("press", { key: "Escape" });
     await until("the list is closed", async () => {
       return (await window.call("texts", { selector: row })).length === 0;
+    });
+    await window.call("resize", { width: 1280, height: 800 });
+  });
+
+  it("has loaded nothing more, since there is nothing to do", async () => {
+    const home = process.env["HOLDFAST_HOME"] ?? "";
+    await until("it has looked for transactions", () => fs.existsSync(`${home}/transactions`));
+    assert.equal(isLoaded(), false);
+  });
+
+  it("wakes when a terminal begins a transaction of this folder", async () => {
+    const { fsPath } = workspaceFolder();
+    holdfast(fsPath, "run", "--detach", "--task", "From a terminal", "--", "touch", "new.txt");
+    await until("the extension is loaded", isLoaded);
+    const item = { selector: ".statusbar-item", text: "Ready for review" };
+    await window.call("wait", item);
+    holdfast(fsPath, "discard", "latest");
+    await until("nothing is left to review", async () => {
+      return !(await window.call("texts", { selector: item.selector })).includes(item.text);
     });
   });
 

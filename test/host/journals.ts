@@ -7,6 +7,7 @@ import { readJournal } from "../../src/node/journal/journalFile.ts";
 /** State directories of all transactions, oldest first. */
 export function transactionRoots(): readonly string[] {
   const folder = path.join(process.env["HOLDFAST_HOME"] ?? "", "transactions");
+  if (!fs.existsSync(folder)) return [];
   return fs
     .readdirSync(folder)
     .sort()

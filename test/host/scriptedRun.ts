@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import * as vscode from "vscode";
+import type { StartRequest } from "../../src/vscode/contributions.ts";
+import { transactionRoots } from "./journals.ts";
 import type { HostWindow } from "./window.ts";
 
 /** The folder that this window has open. */
@@ -58,14 +60,22 @@ export async function fileText(name: string): Promise<string | undefined> {
   }
 }
 
+/** Starts an agent and waits until the timeline shows its transaction, and no other, in this state. */
+export async function startRun(
+  window: HostWindow,
+  request: StartRequest,
+  state = "sealed",
+): Promise<void> {
+  const before = new Set(transactionRoots());
+  await vscode.commands.executeCommand("holdfast.start", request);
+  const made = transactionRoots().find((root) => !before.has(root)) ?? "";
+  const selector = `body[data-transaction="${path.basename(made)}"][data-state="${state}"]`;
+  await window.call("wait", { selector, panel: true });
+}
+
 /** Runs a shell script as the agent to its end and waits until its changes can be reviewed. */
 export async function runScript(window: HostWindow, script: string, task: string): Promise<void> {
-  await vscode.commands.executeCommand("holdfast.start", {
-    agent: "command",
-    command: ["/bin/sh", "-c", script],
-    task,
-  });
-  await waitForState(window, "sealed");
+  await startRun(window, { agent: "command", command: ["/bin/sh", "-c", script], task });
 }
 
 /** Waits until something holds, looking again and again; fails with `what` after two minutes. */
@@ -118,9 +128,12 @@ export async function notification(
   text: string,
   button?: string,
 ): Promise<void> {
-  await vscode.commands.executeCommand("notifications.showList");
   const selector = ".notifications-center .notification-list-item";
-  await window.call("wait", { selector, text });
+  // The list opens only when there is something in it.
+  await until(`there is a notification: ${text}`, async () => {
+    await vscode.commands.executeCommand("notifications.showList");
+    return (await window.call("texts", { selector })).some((shown) => shown.includes(text));
+  });
   if (button !== undefined) {
     const at = `${selector}:has-text(${JSON.stringify(text)}) .monaco-button`;
     await window.call("click", { selector: at, text: button });

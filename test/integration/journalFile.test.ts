@@ -6,11 +6,11 @@ import fc from "fast-check";
 import type { EntryDraft } from "../../src/core/journal/entry.ts";
 import {
   JournalFile,
-  journalPath,
   readBlob,
   readJournal,
   readJournalBytes,
 } from "../../src/node/journal/journalFile.ts";
+import { journalPath } from "../../src/node/journal/journalHead.ts";
 import { begun } from "../support/entries.ts";
 import { temporaryFolders } from "../support/temporaryFolder.ts";
 

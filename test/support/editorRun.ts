@@ -41,8 +41,8 @@ const hostRuns: readonly HostRun[] = [
     name: "review",
     suites: "review",
     installed: true,
-    // On in a browser by default; then nothing stays unsaved.
-    settings: { "files.autoSave": "off" },
+    // Saving is on in a browser by default; then nothing stays unsaved. Checks may take as long as the machine is busy.
+    settings: { "files.autoSave": "off", "holdfast.checkLimits": { seconds: 900 } },
     asPerson: true,
   },
   {

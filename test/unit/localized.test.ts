@@ -15,6 +15,7 @@ const notProse = [
   /^<!DOCTYPE html>/,
   /^the timeline sent a message of the wrong shape/,
   /^cannot watch /,
+  /^choices of a review are not kept: X$/,
   /^the agent's output: X$/,
   /^run `holdfast stop --all` in a terminal$/,
 ];

@@ -1,7 +1,8 @@
 import { visibleLine } from "../../base/visibleText.ts";
 import { plural } from "../../base/words.ts";
 import { historyOfTransaction, type ListedCommit } from "../../core/transaction/commitHistory.ts";
-import { listTransactions, openHome, type FoundTransaction } from "../../node/state/home.ts";
+import { listTransactions, type FoundTransaction } from "../../node/state/home.ts";
+import { openHome } from "../../node/state/homeDirectory.ts";
 import {
   flag,
   printJson,

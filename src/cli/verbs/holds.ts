@@ -1,6 +1,7 @@
 import { Failure } from "../../base/errors.ts";
 import { visible } from "../../core/timeline/describeEntry.ts";
-import { listTransactions, openHome, type FoundTransaction } from "../../node/state/home.ts";
+import { listTransactions, type FoundTransaction } from "../../node/state/home.ts";
+import { openHome } from "../../node/state/homeDirectory.ts";
 import { openTransactionControl } from "../../supervisor/client.ts";
 import { printJson, text, transactionOf, type Context, type Verb } from "../context.ts";
 

@@ -1,6 +1,6 @@
 import { text as readAll } from "node:stream/consumers";
 import { Failure } from "../../base/errors.ts";
-import { openHome } from "../../node/state/home.ts";
+import { openHome } from "../../node/state/homeDirectory.ts";
 import { listSecrets, removeSecret, setSecret } from "../../node/secrets/secretStore.ts";
 import { flag, list, printJson, text, type Context, type Verb } from "../context.ts";
 

@@ -1,4 +1,5 @@
-import { listTransactions, openHome } from "../../node/state/home.ts";
+import { listTransactions } from "../../node/state/home.ts";
+import { openHome } from "../../node/state/homeDirectory.ts";
 import { spawnSupervisor, connectSupervisor } from "../../supervisor/client.ts";
 import { stopEverything } from "../../supervisor/emergencyStop.ts";
 import { statusFromJournal } from "../../supervisor/statusView.ts";

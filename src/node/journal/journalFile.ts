@@ -27,17 +27,13 @@ import {
 } from "../../core/journal/entry.ts";
 import { genesis, parseEntry } from "../../core/journal/chain.ts";
 import type { Appended, Journal } from "../../runtime/journal.ts";
+import { journalPath } from "./journalHead.ts";
 
 /** Values longer than this (bytes of JSON) go into a blob. */
 const inlineLimit = 16 * 1024;
 
 /** How long what was only seen may wait for an fsync that it shares with others. */
 const observationWaitMs = 20;
-
-/** Where the journal of a transaction lies. */
-export function journalPath(root: string): string {
-  return path.join(root, "journal.jsonl");
-}
 
 /** Without an object for each line, where this Node has it (20.12). */
 const hashAtOnce = (crypto as Partial<typeof crypto>).hash;

@@ -2,7 +2,8 @@ import { constants, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync }
 import path from "node:path";
 import { messageOf } from "../../base/errors.ts";
 import type { Entry } from "../../core/journal/entry.ts";
-import { alteredBlobs, journalPath, readJournalBytes } from "../journal/journalFile.ts";
+import { alteredBlobs, readJournalBytes } from "../journal/journalFile.ts";
+import { journalPath } from "../journal/journalHead.ts";
 
 /** What was saved of one transaction. */
 export interface SavedEvidence {

@@ -2,13 +2,13 @@ import * as vscode from "vscode";
 import { visibleLine } from "../../base/visibleText.ts";
 import { DisposableStore, type Ending } from "../../base/lifecycle.ts";
 import { plural } from "../../base/words.ts";
-import { views, type CommandId } from "../contributions.ts";
+import type { CommandId } from "../contributions.ts";
 import type { Transactions } from "../transactions.ts";
 import { sections, type ChangedFile, type ConflictSide, type Section } from "./reviewModel.ts";
 import { reviewable, type Reviews } from "./reviews.ts";
 import { sideUri } from "./sideAddress.ts";
 
-type Item =
+export type ChangesItem =
   | { readonly kind: "section"; readonly section: Section }
   | { readonly kind: "file"; readonly file: ChangedFile };
 
@@ -63,24 +63,19 @@ const kindLetters: Readonly<Record<ChangedFile["kind"], string>> = {
 };
 
 /** The changes of the shown transaction as a tree with a check box for everything that can be committed. */
-export class ChangesTree implements vscode.TreeDataProvider<Item>, Ending {
+export class ChangesTree implements vscode.TreeDataProvider<ChangesItem>, Ending {
   readonly #store = new DisposableStore();
   readonly #changed = this.#store.add(new vscode.EventEmitter<undefined>());
   readonly onDidChangeTreeData = this.#changed.event;
   readonly #transactions: Transactions;
   readonly #reviews: Reviews;
-  readonly #view: vscode.TreeView<Item>;
+  readonly #view: vscode.TreeView<ChangesItem>;
 
-  constructor(transactions: Transactions, reviews: Reviews) {
+  /** `view` shows this tree, and is somebody else's to end. */
+  constructor(transactions: Transactions, reviews: Reviews, view: vscode.TreeView<ChangesItem>) {
     this.#transactions = transactions;
     this.#reviews = reviews;
-    this.#view = this.#store.add(
-      vscode.window.createTreeView<Item>(views.changes, {
-        treeDataProvider: this,
-        manageCheckboxStateManually: true,
-        showCollapseAll: false,
-      }),
-    );
+    this.#view = view;
     this.#store.add(this.#view.onDidChangeCheckboxState((event) => this.#onTick(event.items)));
     this.#store.add(reviews.onChange(() => this.#refresh()));
     this.#store.add(
@@ -95,7 +90,7 @@ export class ChangesTree implements vscode.TreeDataProvider<Item>, Ending {
     this.#store.dispose();
   }
 
-  getChildren(item?: Item): Item[] {
+  getChildren(item?: ChangesItem): ChangesItem[] {
     const { files } = this.#reviews.shown;
     if (!this.#isReviewable()) return [];
     if (item === undefined)
@@ -106,7 +101,7 @@ export class ChangesTree implements vscode.TreeDataProvider<Item>, Ending {
     return this.#reviews.shown.inSection(item.section).map((file) => ({ kind: "file", file }));
   }
 
-  getTreeItem(item: Item): vscode.TreeItem {
+  getTreeItem(item: ChangesItem): vscode.TreeItem {
     return item.kind === "section" ? this.#sectionItem(item.section) : this.#fileItem(item.file);
   }
 
@@ -204,7 +199,7 @@ export class ChangesTree implements vscode.TreeDataProvider<Item>, Ending {
     ];
   }
 
-  #onTick(items: readonly (readonly [Item, vscode.TreeItemCheckboxState])[]): void {
+  #onTick(items: readonly (readonly [ChangesItem, vscode.TreeItemCheckboxState])[]): void {
     const { shown } = this.#transactions;
     if (shown === undefined) return;
     this.#reviews.choose(shown, (model) => {

@@ -2,7 +2,7 @@ import * as vscode from "vscode";
 import { Failure } from "../../base/errors.ts";
 import type { ValueStore } from "../../node/secrets/keyring.ts";
 import { isSecretName } from "../../node/secrets/placeholder.ts";
-import { openHome } from "../../node/state/home.ts";
+import { openHome } from "../../node/state/homeDirectory.ts";
 
 /**
  * Secrets whose values the editor keeps (`SecretStorage`: encrypted, with a key of the operating system). Our own file has

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import * as vscode from "vscode";
-import { fileText, waitForState } from "../scriptedRun.ts";
+import { fileText, startRun, waitForState } from "../scriptedRun.ts";
 import { openHostWindow, type HostWindow } from "../window.ts";
 
 describe("installed package", () => {
@@ -23,7 +23,8 @@ describe("installed package", () => {
       `${process.platform}-${process.arch}`,
       "holdfast-native",
     );
-    for (const name of ["dist/extension.cjs", "dist/supervisor.cjs", "dist/holdfast.cjs", native])
+    const programs = ["extension", "holdfastExtension", "supervisor", "holdfast", "checkWorker"];
+    for (const name of [...programs.map((program) => `dist/${program}.cjs`), native])
       assert.ok(has(name), name);
     fs.accessSync(path.join(extension.extensionPath, native), fs.constants.X_OK);
     for (const name of ["src", "test", "native", "node_modules", "out"])
@@ -38,11 +39,10 @@ describe("installed package", () => {
     after(() => window.close());
 
     it("runs a command in a transaction and commits what it made", async () => {
-      await vscode.commands.executeCommand("holdfast.start", {
+      await startRun(window, {
         agent: "command",
         command: ["/bin/sh", "-c", "echo made in the sandbox > made.txt"],
       });
-      await waitForState(window, "sealed");
       assert.equal(await fileText("made.txt"), undefined);
       await window.call("palette", { title: "Holdfast: Commit" });
       await waitForState(window, "committed");

@@ -1,5 +1,4 @@
-import * as vscode from "vscode";
-import { waitForState } from "../scriptedRun.ts";
+import { startRun } from "../scriptedRun.ts";
 import { reloadedWindow } from "./reloaded.ts";
 
 /**
@@ -42,12 +41,15 @@ socket.once("connect", async () => {
 describe("before the window is loaded anew", () => {
   it("an agent is at work and waits for a decision", async () => {
     const window = await reloadedWindow();
-    await vscode.commands.executeCommand("holdfast.start", {
-      agent: "scripted",
-      command: [process.execPath, "-e", agent],
-      task: "Work over a reload",
-    });
-    await waitForState(window, "waiting");
+    await startRun(
+      window,
+      {
+        agent: "scripted",
+        command: [process.execPath, "-e", agent],
+        task: "Work over a reload",
+      },
+      "waiting",
+    );
     await window.call("wait", { selector: ".card h3", panel: true });
     window.close();
   });

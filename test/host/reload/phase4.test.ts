@@ -3,7 +3,7 @@ import path from "node:path";
 import * as vscode from "vscode";
 import { liveSupervisor } from "../../../src/node/state/supervisorLock.ts";
 import { transactionRoots } from "../journals.ts";
-import { fileText, waitForState, notification } from "../scriptedRun.ts";
+import { fileText, startRun, waitForState, notification } from "../scriptedRun.ts";
 import { reloadedWindow } from "./reloaded.ts";
 
 const tree = ".tree-explorer-viewlet-tree-view .monaco-list-row";
@@ -25,12 +25,15 @@ describe("loaded anew in the middle of a review", () => {
 
   it("a supervisor that is killed leaves an interrupted transaction", async () => {
     const window = await reloadedWindow();
-    await vscode.commands.executeCommand("holdfast.start", {
-      agent: "command",
-      command: ["/bin/sh", "-c", "echo half > half.txt; sleep 300"],
-      task: "Never to end",
-    });
-    await waitForState(window, "running");
+    await startRun(
+      window,
+      {
+        agent: "command",
+        command: ["/bin/sh", "-c", "echo half > half.txt; sleep 300"],
+        task: "Never to end",
+      },
+      "running",
+    );
     const root = transactionRoots().at(-1) ?? "";
     const pid = liveSupervisor(root);
     assert.ok(pid !== undefined, path.basename(root));

@@ -8,6 +8,7 @@ import {
   question,
   runScript,
   until,
+  startRun,
   waitForState,
 } from "../scriptedRun.ts";
 import { stepsAgent } from "../stepsAgent.ts";
@@ -23,20 +24,23 @@ describe("errors that a change set introduces", () => {
     window = await openHostWindow();
     await window.call("resize", { width: 1360, height: 900 });
     tax = (await fileText("src/checkout/tax.ts")) ?? "";
-    await vscode.commands.executeCommand("holdfast.start", {
-      agent: "scripted",
-      command: stepsAgent(
-        { title: "Write prices", shell: "echo 'One more line.' >> docs/prices.md" },
-        {
-          title: "Write the rate",
-          shell: "echo 'export const rate: number = \"a fifth\";' >> src/checkout/tax.ts",
-        },
-        // The agent waits until what it has done is checked.
-        { title: "Ask", post: "http://hooks.chat.example/services/T00/B00" },
-      ),
-      task: "Introduce an error",
-    });
-    await waitForState(window, "waiting");
+    await startRun(
+      window,
+      {
+        agent: "scripted",
+        command: stepsAgent(
+          { title: "Write prices", shell: "echo 'One more line.' >> docs/prices.md" },
+          {
+            title: "Write the rate",
+            shell: "echo 'export const rate: number = \"a fifth\";' >> src/checkout/tax.ts",
+          },
+          // The agent waits until what it has done is checked.
+          { title: "Ask", post: "http://hooks.chat.example/services/T00/B00" },
+        ),
+        task: "Introduce an error",
+      },
+      "waiting",
+    );
     await until("the step is checked", () =>
       newestEntries().some((entry) => entry.kind === "check.step"),
     );

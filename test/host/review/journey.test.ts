@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import * as vscode from "vscode";
-import { answer, fileText, scriptedAgent, startFromPalette, waitForState } from "../scriptedRun.ts";
+import {
+  answer,
+  fileText,
+  scriptedAgent,
+  startFromPalette,
+  startRun,
+  waitForState,
+} from "../scriptedRun.ts";
 import { openHostWindow, type HostWindow } from "../window.ts";
 
 describe("from start to commit and back, in the editor", () => {
@@ -77,12 +84,11 @@ describe("from start to commit and back, in the editor", () => {
   });
 
   it("discards without a trace", async () => {
-    await vscode.commands.executeCommand("holdfast.start", {
+    await startRun(window, {
       agent: "scripted",
       command: scriptedAgent("--patience", "1"),
       task: "Add coupons once more",
     });
-    await waitForState(window, "sealed");
     await window.call("palette", { title: "Holdfast: Discard" });
     await waitForState(window, "discarded");
     await unchanged();

@@ -1,6 +1,6 @@
 import * as vscode from "vscode";
 import { newestEntries } from "../journals.ts";
-import { clear, until, waitForState, writeText } from "../scriptedRun.ts";
+import { clear, until, startRun, waitForState, writeText } from "../scriptedRun.ts";
 import { stepsAgent } from "../stepsAgent.ts";
 import { openHostWindow, type HostWindow } from "../window.ts";
 
@@ -11,17 +11,20 @@ describe("what one tool call changed", () => {
     window = await openHostWindow();
     await window.call("resize", { width: 1360, height: 900 });
     await writeText("steps.txt", "one\ntwo\nthree\n");
-    await vscode.commands.executeCommand("holdfast.start", {
-      agent: "scripted",
-      command: stepsAgent(
-        { title: "Write the first", shell: "sed -i s/one/first/ steps.txt" },
-        // Nothing that the agent does meets the savepoint of the step before.
-        { title: "Ask", post: "http://hooks.chat.example/services/T00/B00" },
-        { title: "Write the third", shell: "sed -i s/three/third/ steps.txt" },
-      ),
-      task: "Change one file twice",
-    });
-    await waitForState(window, "waiting");
+    await startRun(
+      window,
+      {
+        agent: "scripted",
+        command: stepsAgent(
+          { title: "Write the first", shell: "sed -i s/one/first/ steps.txt" },
+          // Nothing that the agent does meets the savepoint of the step before.
+          { title: "Ask", post: "http://hooks.chat.example/services/T00/B00" },
+          { title: "Write the third", shell: "sed -i s/three/third/ steps.txt" },
+        ),
+        task: "Change one file twice",
+      },
+      "waiting",
+    );
     await until("the first step has its savepoint", () =>
       newestEntries().some((entry) => entry.kind === "savepoint.taken"),
     );

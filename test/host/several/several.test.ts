@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import path from "node:path";
 import * as vscode from "vscode";
 import { transactionRoots } from "../journals.ts";
-import { clear, notification, runScript, waitForState } from "../scriptedRun.ts";
+import { clear, notification, runScript, startRun, waitForState } from "../scriptedRun.ts";
 import { stepsAgent } from "../stepsAgent.ts";
 import { openHostWindow, type HostWindow } from "../window.ts";
 
@@ -15,12 +15,15 @@ describe("several transactions in one window", () => {
   before(async () => {
     window = await openHostWindow();
     await window.call("resize", { width: 1360, height: 900 });
-    await vscode.commands.executeCommand("holdfast.start", {
-      agent: "scripted",
-      command: stepsAgent({ title: "Ask", post: "http://hooks.chat.example/services/T00/B00" }),
-      task: "Ask somebody",
-    });
-    await waitForState(window, "waiting");
+    await startRun(
+      window,
+      {
+        agent: "scripted",
+        command: stepsAgent({ title: "Ask", post: "http://hooks.chat.example/services/T00/B00" }),
+        task: "Ask somebody",
+      },
+      "waiting",
+    );
     ids.push(newest());
     await runScript(window, "echo more >> README.md", "Write more");
     ids.push(newest());

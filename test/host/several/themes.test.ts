@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import * as vscode from "vscode";
-import { clear, scriptedAgent, waitForState } from "../scriptedRun.ts";
+import { clear, scriptedAgent, startRun, until, waitForState } from "../scriptedRun.ts";
 import { openHostWindow, type HostWindow } from "../window.ts";
 
 /** Themes of the editor, and the class that a webview's document has in each. */
 const themes = [
   ["light", "Default Light Modern", "vscode-light"],
   ["high-contrast", "Default High Contrast", "vscode-high-contrast"],
+  ["high-contrast-light", "Default High Contrast Light", "vscode-high-contrast-light"],
   ["dark", "Default Dark Modern", "vscode-dark"],
 ] as const;
 
@@ -16,12 +17,15 @@ describe("themes", () => {
   before(async () => {
     window = await openHostWindow();
     await window.call("resize", { width: 1360, height: 860 });
-    await vscode.commands.executeCommand("holdfast.start", {
-      agent: "scripted",
-      command: scriptedAgent("--patience", "0"),
-      task: "Add coupons to the shop",
-    });
-    await waitForState(window, "waiting");
+    await startRun(
+      window,
+      {
+        agent: "scripted",
+        command: scriptedAgent("--patience", "0"),
+        task: "Add coupons to the shop",
+      },
+      "waiting",
+    );
     await window.call("palette", { title: "Holdfast: Review Changes" });
     await window.call("wait", { selector: ".multiDiffEntry:visible", text: "prices.md" });
     await vscode.commands.executeCommand("notifications.clearAll");
@@ -53,4 +57,41 @@ describe("themes", () => {
       await fits();
       await window.call("screenshot", { name: `window-${name}` });
     });
+
+  it("a held call and its buttons fit the narrowest side bar", async () => {
+    const width = (): Promise<unknown> =>
+      window.call("evaluate", {
+        expression: "document.querySelector('.part.sidebar').clientWidth",
+      });
+    const wide = Number(await width());
+    // Of the tree: the page of the timeline lies beside the side bar, not in it.
+    await vscode.commands.executeCommand("holdfast.changes.focus");
+    let last = Infinity;
+    await until("the side bar is as narrow as it can be", async () => {
+      await vscode.commands.executeCommand("workbench.action.decreaseViewWidth");
+      const now = Number(await width());
+      const same = now === last;
+      last = now;
+      return now < wide && same;
+    });
+    assert.ok(last < 200, `${last} of ${wide}`);
+    await until("the timeline is as narrow", async () => {
+      return (
+        Number(await window.call("evaluate", { expression: "innerWidth", panel: true })) <= last
+      );
+    });
+    await fits();
+    const expression = `[...document.querySelectorAll(".card *:not(.payload *), .header *")]
+      .filter((one) => one.getBoundingClientRect().right > innerWidth + 0.5 && getComputedStyle(one).display !== "none")
+      .map((one) => one.className || one.tagName)`;
+    await window.call("screenshot", { name: "window-narrow" });
+    assert.deepEqual(await window.call("evaluate", { expression, panel: true }), []);
+    for (const selector of [".card .decide.approve", ".card .decide.deny", ".card .reason"])
+      await window.call("wait", { selector, panel: true });
+    await until("the side bar is as wide as it was", async () => {
+      if (Number(await width()) >= wide) return true;
+      await vscode.commands.executeCommand("workbench.action.increaseViewWidth");
+      return false;
+    });
+  });
 });
