@@ -67,6 +67,7 @@ const recordings: readonly Recording[] = [
       "Write ok",
       "Bash ok",
       "Bash ok",
+      "Grep failed",
       "Bash failed",
       "Agent ok",
       "  Bash ok",
@@ -81,9 +82,23 @@ const recordings: readonly Recording[] = [
       "Write ok",
       "Bash ok",
       "Bash ok",
+      "Grep failed",
       "Bash denied",
       "Agent ok",
       "  Bash ok",
+    ],
+  },
+  {
+    agent: "claude-code",
+    file: "claude-failures.jsonl",
+    calls: [
+      "Read ok",
+      "Edit failed",
+      "Edit failed",
+      "Bash denied",
+      "Grep failed",
+      "Write failed",
+      "Bash failed",
     ],
   },
   {
@@ -176,6 +191,26 @@ describe("events of agents", () => {
   it("calls that Claude Code's own permissions denied", () => {
     const calls = play("claude-code", recorded("claude-tui.jsonl"));
     assert.deepEqual(calls.slice(-2), ["Bash denied", "Agent denied"]);
+  });
+
+  it("a command's failure and its answer may change places", () => {
+    const lines = recorded("claude-failures.jsonl").filter((line) => line.includes("toolu_000013"));
+    const [begun = "", failure = "", answer = ""] = lines;
+    assert.match(failure, /PostToolUseFailure/);
+    assert.deepEqual(play("claude-code", [begun, answer, failure]), ["Bash failed"]);
+  });
+
+  it("members of wrong types are as if left out, and no call is lost", () => {
+    const data = {
+      hook_event_name: "PreToolUse",
+      tool_use_id: "a",
+      tool_name: "Bash",
+      agent_id: 7,
+    };
+    const end = { ...data, hook_event_name: "PostToolUse", duration_ms: "3", is_interrupt: 0 };
+    const batch = { hook_event_name: "PostToolBatch", tool_calls: [7, { tool_use_id: "b" }] };
+    const lines = [data, end, batch].map((one) => JSON.stringify({ at: 1, event: "", data: one }));
+    assert.deepEqual(play("claude-code", lines), ["Bash ok"]);
   });
 
   it("hook events without what joins them are kept raw", () => {

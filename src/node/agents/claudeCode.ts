@@ -63,6 +63,11 @@ const toolKinds: Readonly<Record<string, ToolKind>> = {
 export const claudeDialect: HookDialect = {
   kinds: toolKinds,
   starters: new Set(["Agent", "Task"]),
+  // A command that failed is told as a failure, and beside it as an answer in these words.
+  statusOf: (tool, response) =>
+    tool === "Bash" && typeof response === "string" && /^Error: Exit code \d/.test(response)
+      ? "failed"
+      : "ok",
 };
 
 /** Hooks, and the agent's own questions and sandbox off: managed settings come before those of the project. */

@@ -17,28 +17,40 @@ export interface HookDialect {
   readonly statusOf?: (tool: string, response: unknown) => CallStatus;
 }
 
+/** A member of a wrong type counts as left out: the rest of what is said still stands. */
+const text = z.string().optional().catch(undefined);
+
 /** One hook event; what is not named here passes through. */
 const hookEvent = z.looseObject({
   hook_event_name: z.string(),
-  tool_name: z.string().optional(),
-  tool_use_id: z.string().optional(),
+  tool_name: text,
+  tool_use_id: text,
   tool_input: z.unknown().optional(),
   tool_response: z.unknown().optional(),
   error: z.unknown().optional(),
   reason: z.unknown().optional(),
-  is_interrupt: z.boolean().optional(),
-  duration_ms: z.number().optional(),
-  agent_id: z.string().optional(),
-  agent_type: z.string().optional(),
-  tool_calls: z
-    .array(z.looseObject({ tool_use_id: z.string(), tool_response: z.unknown().optional() }))
-    .optional(),
+  is_interrupt: z.boolean().optional().catch(undefined),
+  duration_ms: z.number().optional().catch(undefined),
+  agent_id: text,
+  agent_type: text,
+  tool_calls: z.array(z.unknown()).optional().catch(undefined),
 });
 type HookEvent = z.output<typeof hookEvent>;
 
+/** One answer of a batch. */
+const answered = z.looseObject({
+  tool_use_id: z.string(),
+  tool_name: text,
+  tool_input: z.unknown().optional(),
+  tool_response: z.unknown().optional(),
+});
+
+/** How an answer begins when the call was not made: its arguments were wrong, or there is no such tool. */
+const unmade = "<tool_use_error>";
+
 /**
- * Joins hook events by `tool_use_id`. A call that ends in none of them (denied by a hook) is ended by the batch that lists
- * its answer; an end that comes alone tells its own beginning; a sub-agent's calls hang under the call that started it.
+ * Joins hook events by `tool_use_id`. A call that ends in none of them (denied, or its arguments were wrong) is ended by the
+ * batch that lists its answer; an end that comes alone tells its own beginning; a sub-agent's calls hang under the call that started it.
  */
 export class HookTranslator implements AgentTranslator {
   readonly #dialect: HookDialect;
@@ -146,17 +158,19 @@ export class HookTranslator implements AgentTranslator {
     return [...alone, { type: "toolFinished", call, status, output, ...duration }];
   }
 
+  /** Answers of calls that were refused or could not be made, which have no end of their own; the latter may have no
+   * beginning either. */
   #batch(event: HookEvent): readonly AgentEvent[] {
-    return (event.tool_calls ?? []).flatMap((one) => {
-      if (!this.#open.delete(one.tool_use_id)) return [];
-      return [
-        {
-          type: "toolFinished" as const,
-          call: one.tool_use_id,
-          status: "denied" as const,
-          output: one.tool_response,
-        },
-      ];
+    return (event.tool_calls ?? []).flatMap((one): readonly AgentEvent[] => {
+      const answer = answered.safeParse(one).data;
+      if (answer === undefined) return [{ type: "other", event: event.hook_event_name, data: one }];
+      const { tool_use_id: call, tool_response: output } = answer;
+      const isNew = !this.#begun.has(call) && answer.tool_name !== undefined;
+      const begun = isNew ? this.#begin({ ...event, ...answer }) : [];
+      if (!this.#open.delete(call)) return [];
+      const isUnmade = typeof output === "string" && output.startsWith(unmade);
+      const status = isUnmade ? "failed" : isNew ? "ok" : "denied";
+      return [...begun, { type: "toolFinished", call, status, output }];
     });
   }
 }
