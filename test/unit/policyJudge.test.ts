@@ -151,6 +151,24 @@ describe("policy: what happens without rules", () => {
     {},
     { verdict: "hold", rule: "floor.delete" },
   );
+  check(
+    "of several overriding methods the one that is no read counts",
+    factsOf("GET https://api.github.com/repos/a/b?_method=get", undefined, {}, [
+      ["x-http-method", "GET"],
+      ["x-http-method-override", "HEAD"],
+      ["x-method-override", " delete "],
+    ]),
+    {},
+    { verdict: "hold", rule: "floor.delete" },
+  );
+  check(
+    "an overriding parameter counts beside a header that says a read",
+    factsOf("GET https://api.github.com/repos/a/b?_method=DELETE", undefined, {}, [
+      ["x-http-method-override", "GET"],
+    ]),
+    {},
+    { verdict: "hold", rule: "floor.delete" },
+  );
 });
 
 describe("policy: a shape does not make a read", () => {

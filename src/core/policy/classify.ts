@@ -147,13 +147,19 @@ function classifyLfs(facts: CallFacts): Meaning | undefined {
   };
 }
 
+const methodOverrides: ReadonlySet<string> = new Set([
+  "x-http-method-override",
+  "x-http-method",
+  "x-method-override",
+]);
+
 /** Methods that a header or a parameter puts in the place of the one in the request line. */
 function effectiveMethod(facts: CallFacts): string {
-  const override = facts.headers.find(([name]) =>
-    ["x-http-method-override", "x-http-method", "x-method-override"].includes(name),
-  )?.[1];
-  const asked = (override ?? facts.query.find(([name]) => name === "_method")?.[1])?.toUpperCase();
-  return asked === undefined || readMethods.has(asked) ? facts.method : asked;
+  const overrides = facts.headers.filter(([name]) => methodOverrides.has(name));
+  const asked = [...overrides, ...facts.query.filter(([name]) => name === "_method")];
+  // Which of several counts is the origin's to say: one that is no read is enough.
+  const methods = asked.map(([, value]) => value.trim().toUpperCase());
+  return methods.find((one) => !readMethods.has(one)) ?? facts.method;
 }
 
 function byMethod(facts: CallFacts, method: string, service: Service | undefined): Meaning {

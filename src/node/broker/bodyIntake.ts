@@ -1,5 +1,5 @@
 import { createHash, type Hash } from "node:crypto";
-import { open, type FileHandle } from "node:fs/promises";
+import { open, rm, type FileHandle } from "node:fs/promises";
 import type { Readable } from "node:stream";
 
 const largestSpooled = 2 * 1024 ** 3;
@@ -63,7 +63,11 @@ export class BodyIntake {
     }
     const handle = await open(file, "wx", 0o600);
     try {
-      const bytes = await this.#spoolInto(handle, hash);
+      const bytes = await this.#spoolInto(handle, hash).catch(async (error: unknown) => {
+        // Of a client that broke off, or sends too much, nothing may stay on the disk.
+        await rm(file, { force: true });
+        throw error;
+      });
       await handle.sync();
       // A copy, so that a thousand held calls keep a thousand beginnings and not what they were cut from.
       const start = Buffer.from(taken.subarray(0, memory));

@@ -4,7 +4,7 @@ import type { CallFacts } from "../../core/policy/judge.ts";
 import { classBeforeLookup } from "./addresses.ts";
 import { withAncestry } from "./gitPack.ts";
 import type { Header } from "./headers.ts";
-import { headerOf } from "./headers.ts";
+import { encodingOf } from "./headers.ts";
 import { parseAuthority, type Authority } from "./names.ts";
 import { parseTarget, type Target } from "./target.ts";
 
@@ -29,7 +29,7 @@ const decodedLimit = 16 * 1024 * 1024;
 /** Builds what the policy sees of one HTTP call. */
 export function callFacts(parts: FactParts): CallFacts {
   const headers = parts.headers.map(([name, value]) => [name.toLowerCase(), value] as const);
-  const decoded = decodeBody(parts.body, headerOf(headers, "content-encoding"), parts.complete);
+  const decoded = decodeBody(parts.body, encodingOf(headers), parts.complete);
   const bytes = decoded ?? parts.body;
   const understood = parseBody({
     method: parts.method,
@@ -111,20 +111,19 @@ export function factsOfUrl(
   });
 }
 
-/** Undoes the content encoding of a whole body; `undefined` when that is not possible. */
+/** Undoes the content encoding (see `encodingOf`) of a whole body; `undefined` when that is not possible. */
 export function decodeBody(
   bytes: Uint8Array,
-  encoding: string | undefined,
+  encoding: string,
   complete: boolean,
 ): Uint8Array | undefined {
-  const name = encoding?.trim().toLowerCase() ?? "";
-  if (name === "" || name === "identity" || bytes.length === 0) return bytes;
+  if (encoding === "" || bytes.length === 0) return bytes;
   if (!complete) return undefined;
   const options = { maxOutputLength: decodedLimit };
   try {
-    if (name === "gzip" || name === "x-gzip") return gunzipSync(bytes, options);
-    if (name === "deflate") return inflateSync(bytes, options);
-    if (name === "br") return brotliDecompressSync(bytes, options);
+    if (encoding === "gzip" || encoding === "x-gzip") return gunzipSync(bytes, options);
+    if (encoding === "deflate") return inflateSync(bytes, options);
+    if (encoding === "br") return brotliDecompressSync(bytes, options);
   } catch {
     return undefined; // Malformed or too large: held as opaque, never let through unread.
   }

@@ -26,6 +26,11 @@ const patienceMs = 60_000;
 const webPorts: ReadonlySet<number> = new Set([80, 443, 8080, 8443]);
 const maximalServers = 256;
 const longestLine = 400;
+/** Connections at once; each may have one of ours to the outside. What is inside must not use up the descriptors with which
+ * a person reaches the supervisor. */
+const mostConnections = 2048;
+/** Calls at once on one HTTP/2 connection: each is read into memory for its judgement. */
+const mostStreams = 256;
 /** Holds wait without limit, so nothing here may give up on a request or a kept connection. */
 const patient: ServerOptions = { requestTimeout: 0, headersTimeout: 60_000, keepAliveTimeout: 0 };
 
@@ -45,6 +50,7 @@ export class Door {
   readonly #secure = new Map<string, Promise<Http2SecureServer>>();
   /** Where a plain connection inside a tunnel leads. */
   readonly #routes = new WeakMap<object, Route>();
+  readonly #waiting = { count: 0 };
 
   constructor(parts: ExchangeParts, authority: CertificateAuthority, dialler: Dialler) {
     this.#parts = parts;
@@ -59,6 +65,11 @@ export class Door {
       this.#connect(request.url ?? "", request.socket);
     });
     this.#listener = createServer({ allowHalfOpen: true }, (socket) => this.#accept(socket));
+    this.#listener.maxConnections = mostConnections;
+    this.#listener.once("drop", () => {
+      const message = `more than ${mostConnections} connections at once; what came after them was closed`;
+      void this.#alert("connections", message);
+    });
   }
 
   async listen(path: string): Promise<void> {
@@ -160,7 +171,7 @@ export class Door {
       this.#routes.set(socket, { scheme: "http", authority });
       await this.#plainHttp(socket, first);
     } else {
-      await tunnelOpaque(socket, authority, this.#parts, this.#dialler);
+      await tunnelOpaque(socket, authority, this.#parts, this.#dialler, this.#waiting);
     }
   }
 
@@ -182,7 +193,7 @@ export class Door {
       this.#parts.isModelHost(authority) || this.#parts.vault.isBound({ ...authority, path: "/" });
     const judgement = this.#parts.judge(connectionFacts(authority, false));
     if (!fills && judgement.uninspected === true && judgement.verdict === "allow") {
-      await tunnelOpaque(socket, authority, this.#parts, this.#dialler);
+      await tunnelOpaque(socket, authority, this.#parts, this.#dialler, this.#waiting);
       return;
     }
     const server = await this.#secureServer(authority);
@@ -203,7 +214,12 @@ export class Door {
 
   async #makeSecureServer(authority: Authority): Promise<Http2SecureServer> {
     const leaf = await this.#authority.leafFor(authority.host);
-    const server = createSecureServer({ ...leaf, ...patient, allowHTTP1: true });
+    const server = createSecureServer({
+      ...leaf,
+      ...patient,
+      allowHTTP1: true,
+      settings: { maxConcurrentStreams: mostStreams },
+    });
     Object.assign(server, { ...patient, timeout: 0 });
     this.#serve(server, () => ({ scheme: "https", authority }));
     let told = false;

@@ -59,6 +59,34 @@ export function endToEnd(headers: readonly Header[]): Header[] {
   });
 }
 
+/** Headers that one party reads the first of and another the last, or that say what the body is and who asks. */
+const single = ["authorization", "content-type"] as const;
+
+/** The first header that may come once alone, and comes with several values: what it means is anybody's guess. */
+export function repeated(headers: readonly Header[]): string | undefined {
+  return single.find((name) => new Set(headersOf(headers, name)).size > 1);
+}
+
+/** The encodings of a body in the order in which they were applied, lower case; `""` when there are none. A list may be
+ * spread over several headers. */
+export function encodingOf(headers: readonly Header[]): string {
+  const tokens = headersOf(headers, "content-encoding").flatMap((value) => value.split(","));
+  return tokens
+    .map((token) => token.trim().toLowerCase())
+    .filter((token) => token !== "" && token !== "identity")
+    .join(",");
+}
+
+/** What RFC 9110 §6.5.1 keeps out of trailers: fields that frame, route, authenticate, or say what to do or what the
+ * content is. A recipient that merged them into the head would see another message than the one that was judged. */
+const notInTrailers =
+  /^(?:authorization$|cache-control$|content-(?:encoding|length|location|range|type)$|cookie$|expect$|host$|if-|location$|max-forwards$|origin$|pragma$|range$|set-cookie$|te$|trailer$|vary$|www-authenticate$|x-api-key$|x-http-method|x-method-)/;
+
+/** The trailers that may pass. */
+export function trailersOf(trailers: readonly Header[]): Header[] {
+  return endToEnd(trailers).filter(([name]) => !notInTrailers.test(name.toLowerCase()));
+}
+
 /** A copy with one header replaced in place, or added at the end. */
 export function withHeader(headers: readonly Header[], name: string, value: string): Header[] {
   const lower = name.toLowerCase();

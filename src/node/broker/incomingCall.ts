@@ -2,7 +2,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { constants, type Http2ServerRequest, type Http2ServerResponse } from "node:http2";
 import type { Duplex, Readable } from "node:stream";
 import { ClientGone } from "./clientGone.ts";
-import { flatOf, headerOf, headersOf, pairsOf, type Header } from "./headers.ts";
+import { endToEnd, flatOf, headerOf, headersOf, pairsOf, repeated } from "./headers.ts";
+import { trailersOf, type Header } from "./headers.ts";
 import { parseAuthority, type Authority } from "./names.ts";
 import { parseTarget, type Target } from "./target.ts";
 
@@ -13,6 +14,7 @@ export interface IncomingCall {
   readonly method: string;
   readonly authority: Authority;
   readonly target: Target;
+  /** Without those of one connection: what is judged, searched and shown is what goes out. */
   readonly headers: readonly Header[];
   readonly body: Readable;
   readonly hasBody: boolean;
@@ -65,14 +67,19 @@ export function readCall(
   route: Route,
 ): IncomingCall | Malformed {
   const http2 = request.httpVersionMajor === 2;
-  const headers = pairsOf(request.rawHeaders);
+  const received = pairsOf(request.rawHeaders);
+  const headers = endToEnd(received);
   const method = (request.method ?? "").toUpperCase();
   const place = placeOf(request, headers, route);
   if ("status" in place) return place;
+  const twice = repeated(headers);
+  if (twice !== undefined) {
+    return malformed("repeated-header", `the header ${twice} is there twice and not the same`);
+  }
   const target = parseTarget(place.target);
   if (target === undefined) return malformed("bad-target", "the request target is not valid");
   const length = headerOf(headers, "content-length");
-  const chunked = headerOf(headers, "transfer-encoding") !== undefined;
+  const chunked = headerOf(received, "transfer-encoding") !== undefined;
   const declaredBytes = length === undefined ? undefined : Number(length);
   return {
     protocol: http2 ? "HTTP/2" : request.httpVersion === "1.0" ? "HTTP/1.0" : "HTTP/1.1",
@@ -86,7 +93,7 @@ export function readCall(
       ? !(request as Http2ServerRequest).stream.endAfterHeaders && declaredBytes !== 0
       : chunked || (declaredBytes ?? 0) > 0,
     declaredBytes,
-    trailers: () => pairsOf(request.rawTrailers),
+    trailers: () => trailersOf(pairsOf(request.rawTrailers)),
     gone: goneOf(response),
     reply: replyOver(response, request),
   };

@@ -3,7 +3,7 @@ import { BodyIntake, type Taken } from "./bodyIntake.ts";
 import { callFacts, decodeBody } from "./callFacts.ts";
 import type { Exchange, ExchangeParts } from "./exchangeState.ts";
 import { foreignCredential } from "./foreignCredential.ts";
-import { headerOf } from "./headers.ts";
+import { encodingOf } from "./headers.ts";
 import type { IncomingCall } from "./incomingCall.ts";
 import { authorityText } from "./names.ts";
 import { targetText } from "./target.ts";
@@ -75,10 +75,11 @@ function secretFloor(
 ): Judgement | undefined {
   const { vault } = parts;
   if (vault.empty) return undefined;
-  const encoding = headerOf(call.headers, "content-encoding");
-  const decoded = decodeBody(taken.bytes, encoding, taken.state === "complete");
+  const decoded = decodeBody(taken.bytes, encodingOf(call.headers), taken.state === "complete");
   const leaked =
     vault.leakIn(head) ??
+    // Bytes beyond ASCII are read one a character: as such they go out.
+    (/[\x80-\xff]/.test(head) ? vault.leakIn(Buffer.from(head, "latin1")) : undefined) ??
     vault.leakInBasic(call.headers) ??
     vault.leakIn(taken.bytes) ??
     (decoded === undefined || decoded === taken.bytes ? undefined : vault.leakIn(decoded)) ??

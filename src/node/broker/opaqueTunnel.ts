@@ -9,6 +9,13 @@ import type { HeldPayload } from "./heldPayload.ts";
 import { authorityText, type Authority } from "./names.ts";
 import type { Judgement } from "../../core/policy/judge.ts";
 
+/**
+ * Connections that may wait for a person at once. A client that has sent its end of stream may still wait for what comes
+ * back, so nothing tells it from one that is gone before something is written to it: such a socket is kept until the
+ * decision, and this bounds what that costs. The hold is one for all connections to the same place, and stays open.
+ */
+const mostWaiting = 256;
+
 /** A connection that is passed on without being looked into: only where the policy allows it by host, or a person
  * approved it. Judged, journaled and counted like a call; ends the socket when it may not pass. */
 export async function tunnelOpaque(
@@ -16,6 +23,7 @@ export async function tunnelOpaque(
   authority: Authority,
   parts: ExchangeParts,
   dialler: Dialler,
+  waiting: { count: number },
 ): Promise<void> {
   const id = newRequestId();
   const startedMs = performance.now();
@@ -24,7 +32,7 @@ export async function tunnelOpaque(
   const tool = parts.host.currentToolCall();
   const parent = tool === undefined ? {} : { parent: tool };
   const counted = { sent: 0, received: 0 };
-  const one = { id, parts, parent, startedMs, counted };
+  const one = { id, parts, parent, startedMs, counted, waiting };
   const gone = new AbortController();
   socket.once("close", () => gone.abort(new Error("the client broke off")));
   await announce(one, authority, judgement);
@@ -43,7 +51,7 @@ export async function tunnelOpaque(
   await recordFinished(one, error === undefined ? {} : { error });
 }
 
-type One = Parameters<typeof recordFinished>[0];
+type One = Parameters<typeof recordFinished>[0] & { readonly waiting: { count: number } };
 
 async function announce(one: One, authority: Authority, judgement: Judgement): Promise<void> {
   const { host } = one.parts;
@@ -97,7 +105,11 @@ async function passed(
     reversibility: judgement.reversibility,
     likeness,
   };
-  const outcome = await parts.held.decide(payload, opening, one.id, signal);
+  if (one.waiting.count >= mostWaiting) throw new Error("too many connections wait for a person");
+  one.waiting.count += 1;
+  const outcome = await parts.held
+    .decide(payload, opening, one.id, signal)
+    .finally(() => (one.waiting.count -= 1));
   if (outcome.kind !== "approved") throw new Error("a person denied this connection");
   await outcome.done();
 }

@@ -1,16 +1,15 @@
 import type { Exchange } from "./exchangeState.ts";
-import { endToEnd, withHeader, withoutHeaders, type Header } from "./headers.ts";
+import { withHeader, withoutHeaders, type Header } from "./headers.ts";
 import { authorityText } from "./names.ts";
 
 /** How the body of a call is framed on its way out. */
 export type Framing = { readonly bytes: number } | "chunked" | "none";
 
-/** The headers of a call as they go out, placeholders still in place: one connection's own headers gone, Host the one
- * canonical authority, framing ours. */
+/** The headers of a call as they go out, placeholders still in place: Host the one canonical authority, framing ours. */
 export function outgoingHeaders(one: Pick<Exchange, "call">, framing: Framing): readonly Header[] {
   const { authority, scheme, headers } = one.call;
   const host = authorityText(authority, scheme === "https" ? 443 : 80);
-  const kept = withoutHeaders(endToEnd(headers), "content-length");
+  const kept = withoutHeaders(headers, "content-length");
   const hosted = kept.some(([name]) => name.toLowerCase() === "host")
     ? withHeader(kept, "Host", host)
     : [["Host", host] as const, ...kept];

@@ -2,7 +2,7 @@ import type { Duplex, Readable } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import type { ByteReplacer } from "../secrets/byteMatcher.ts";
 import type { Vault } from "../secrets/vault.ts";
-import { endToEnd, headerOf, withoutHeaders, type Header } from "./headers.ts";
+import { encodingOf, endToEnd, trailersOf, withoutHeaders, type Header } from "./headers.ts";
 import type { IncomingCall } from "./incomingCall.ts";
 import type { UpstreamAnswer } from "./outgoingCall.ts";
 
@@ -17,8 +17,13 @@ export async function relayAnswer(
   const scrubs = vault !== undefined && bodyAllowed(answer.status, call.method);
   const source = scrubs ? decoded(answer) : answer.body;
   const headers = answerHeaders(answer, vault, scrubs);
+  const clean: UpstreamAnswer = {
+    ...answer,
+    reason: vault?.scrub(answer.reason) ?? answer.reason,
+    trailers: () => scrubbed(trailersOf(answer.trailers()), vault),
+  };
   return await new AnswerPump(
-    answer,
+    clean,
     source,
     headers,
     call,
@@ -36,17 +41,21 @@ function answerHeaders(
   vault: Vault | undefined,
   scrubs: boolean,
 ): readonly Header[] {
-  const headers = endToEnd(answer.headers);
-  if (vault === undefined) return headers;
-  const clean = headers.map(([name, value]): Header => [name, vault.scrub(value)]);
+  const clean = scrubbed(endToEnd(answer.headers), vault);
   // Scrubbing decodes the body and may change its length.
   return scrubs ? withoutHeaders(clean, "content-length", "content-encoding") : clean;
 }
 
+function scrubbed(headers: readonly Header[], vault: Vault | undefined): readonly Header[] {
+  if (vault === undefined) return headers;
+  return headers.map(([name, value]): Header => [vault.scrub(name), vault.scrub(value)]);
+}
+
 function decoded(answer: UpstreamAnswer): Readable {
-  const encoding = (headerOf(answer.headers, "content-encoding") ?? "").trim().toLowerCase();
+  const encoding = encodingOf(answer.headers);
   const decoder = decoderFor(encoding);
   if (decoder === "unknown") {
+    answer.body.destroy();
     throw new Error(`the answer is encoded as ${encoding}, which cannot be searched for secrets`);
   }
   if (decoder === undefined) return answer.body;
@@ -55,7 +64,7 @@ function decoded(answer: UpstreamAnswer): Readable {
 }
 
 function decoderFor(encoding: string): Duplex | "unknown" | undefined {
-  if (encoding === "" || encoding === "identity") return undefined;
+  if (encoding === "") return undefined;
   if (encoding === "gzip" || encoding === "x-gzip") return createGunzip();
   if (encoding === "deflate") return createInflate();
   if (encoding === "br") return createBrotliDecompress();

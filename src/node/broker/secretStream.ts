@@ -2,12 +2,14 @@ import { Transform, type Readable, type TransformCallback } from "node:stream";
 import type { ByteReplacer } from "../secrets/byteMatcher.ts";
 import type { UsedSecrets } from "./usedSecrets.ts";
 
-/** A stream on its way out: bytes are counted, placeholders filled, leaks end it with an error. */
+/** A stream on its way out: bytes are counted, placeholders filled, leaks end it with an error. `atEnd` looks at what
+ * follows the last byte, and throws when that may not go. */
 export function fillingStream(
   source: Readable,
   pass: ByteReplacer | undefined,
   used: UsedSecrets,
   count: (bytes: number) => void,
+  atEnd: () => void,
 ): Readable {
   const through = (make: () => Buffer, done: TransformCallback): void => {
     let bytes: Buffer;
@@ -31,7 +33,11 @@ export function fillingStream(
   const stream = new Transform({
     transform: (chunk: Buffer, _encoding, done) =>
       through(() => (pass === undefined ? chunk : pass.write(chunk)), done),
-    flush: (done) => through(() => (pass === undefined ? Buffer.alloc(0) : pass.end()), done),
+    flush: (done) =>
+      through(() => {
+        atEnd();
+        return pass === undefined ? Buffer.alloc(0) : pass.end();
+      }, done),
   });
   source.once("error", (error: Error) => stream.destroy(error));
   source.once("close", () => {

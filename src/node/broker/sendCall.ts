@@ -1,6 +1,7 @@
 import { createReadStream } from "node:fs";
 import type { Readable } from "node:stream";
-import type { Destination as SecretDestination, Vault } from "../secrets/vault.ts";
+import { SecretLeak, type Destination as SecretDestination } from "../secrets/vault.ts";
+import type { Vault } from "../secrets/vault.ts";
 import type { CheckedAddresses } from "./addresses.ts";
 import { recordFinished, type Exchange } from "./exchangeState.ts";
 import { headerOf, withHeader, withoutHeaders, type Header } from "./headers.ts";
@@ -107,10 +108,10 @@ function bodyOf(
 ): { readonly body: OutgoingBody; readonly framing: Framing } {
   const { call, taken, intake, counted } = one;
   if (held === undefined && taken.state === "partial") {
-    return streamed(one, intake.rest() ?? call.body, call.declaredBytes, used);
+    return streamed(one, intake.rest() ?? call.body, call.declaredBytes, false, used);
   }
   if (held?.body.file !== undefined) {
-    return streamed(one, createReadStream(held.body.file), held.body.bytes, used);
+    return streamed(one, createReadStream(held.body.file), held.body.bytes, true, used);
   }
   const bytes = filledBytes(one, held?.body.start ?? taken.bytes, used);
   counted.sent = bytes.length;
@@ -130,6 +131,7 @@ function streamed(
   one: Exchange,
   source: Readable,
   length: number | undefined,
+  isHeld: boolean,
   used: UsedSecrets,
 ): { readonly body: OutgoingBody; readonly framing: Framing } {
   const { vault } = one.parts;
@@ -139,11 +141,15 @@ function streamed(
     : vault.outgoing(destination, "body", bodyEscape(one), used.at("body"));
   // Filling changes the length; watching alone does not.
   const keepsLength = pass === undefined || !vault.mayFill(destination, "body");
-  const stream = fillingStream(source, pass, used, (bytes) => {
-    one.counted.sent += bytes;
+  // Trailers are no part of what a person was shown, so a held call goes out without.
+  const trailers = (): readonly Header[] => (isHeld ? [] : one.call.trailers());
+  const count = (bytes: number): void => void (one.counted.sent += bytes);
+  const stream = fillingStream(source, pass, used, count, () => {
+    const leaked = vault.leakIn(JSON.stringify(trailers())) ?? vault.leakInBasic(trailers());
+    if (leaked !== undefined) throw new SecretLeak(leaked);
   });
   return {
-    body: { kind: "stream", stream, trailers: () => one.call.trailers() },
+    body: { kind: "stream", stream, trailers },
     framing: keepsLength && length !== undefined ? { bytes: length } : "chunked",
   };
 }

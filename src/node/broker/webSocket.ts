@@ -34,13 +34,19 @@ export async function sendWebSocket(
     const error = await relayAnswer(answer, call, scrubs, (bytes) => {
       one.counted.received += bytes;
     });
-    await recordFinished(one, { status: answer.status, ...(error === undefined ? {} : { error }) });
+    await recordFinished(one, {
+      status: answer.status,
+      ...(error === undefined ? {} : { error: vault.scrub(error) }),
+    });
     return;
   }
   client.write(switchingHead(answer.headers.map(([name, value]) => [name, vault.scrub(value)])));
   if (answer.head.length > 0) answer.socket.unshift(answer.head);
   const error = await relay(one, client, answer, used);
-  await recordFinished(one, { status: 101, ...(error === undefined ? {} : { error }) });
+  await recordFinished(one, {
+    status: 101,
+    ...(error === undefined ? {} : { error: vault.scrub(error) }),
+  });
 }
 
 /** The handshake's own headers are this connection's and had been taken off. Compressed frames cannot be searched, so
@@ -69,13 +75,30 @@ async function relay(
   const outward = vault.empty
     ? client
     : client.pipe(
-        webSocketFilter((first) => {
-          const json = /^\s*[[{"]/.test(first.toString("latin1", 0, 16));
-          return vault.outgoing(destination, "body", json ? "json" : "none", used.at("websocket"));
+        webSocketFilter({
+          message: (first) => {
+            const json = /^\s*[[{"]/.test(first.toString("latin1", 0, 16));
+            const escape = json ? "json" : "none";
+            return vault.outgoing(destination, "body", escape, used.at("websocket"));
+          },
+          control: (payload) => {
+            const leaked = vault.leakIn(payload);
+            if (leaked !== undefined) throw new SecretLeak(leaked);
+            return payload;
+          },
+          // The use is durable before the bytes that carry the value go on.
+          ready: () => (used.isPending ? used.durable() : undefined),
         }),
       );
   const inward = vault.isBound(destination)
-    ? socket.pipe(webSocketFilter(() => vault.scrubber()))
+    ? socket.pipe(
+        webSocketFilter({
+          message: () => vault.scrubber(),
+          // A placeholder may be longer than such a frame: one that echoes a value goes on empty.
+          control: (payload) =>
+            vault.leakIn(payload) === undefined ? payload : payload.subarray(0, 0),
+        }),
+      )
     : socket;
   outward.pipe(socket);
   inward.pipe(client);

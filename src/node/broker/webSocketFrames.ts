@@ -12,14 +12,24 @@ interface Frame {
   readonly payload: Buffer;
 }
 
-/** Runs the data frames of one direction of a WebSocket (RFC 6455 §5, no extensions) through a replacer, one pass a
- * message; control frames go as they are. */
-export function webSocketFilter(passFor: (first: Buffer) => ByteReplacer): Transform {
-  let buffered = Buffer.alloc(0);
+/** What happens to the frames of one direction. */
+export interface FrameFilter {
+  /** Begins the pass over one message, by the payload of its first frame. */
+  message(first: Buffer): ByteReplacer;
+  /** What a control frame (ping, pong, close) may carry in the place of this. */
+  control(payload: Buffer): Buffer;
+  /** Resolves when the frames so far may go on; absent: at once. */
+  ready?(): Promise<void> | undefined;
+}
+
+/** Runs the frames of one direction of a WebSocket (RFC 6455 §5, no extensions) through a filter: data frames in one
+ * pass a message, control frames each by itself. */
+export function webSocketFilter(filter: FrameFilter): Transform {
+  const buffered = new FrameBytes();
   let pass: ByteReplacer | undefined;
   const filtered = (frame: Frame): Buffer => {
-    if (frame.opcode >= 8) return encodeFrame(frame, frame.payload);
-    pass ??= passFor(frame.payload);
+    if (frame.opcode >= 8) return encodeFrame(frame, filter.control(frame.payload));
+    pass ??= filter.message(frame.payload);
     const bytes = pass.write(frame.payload);
     if (!frame.fin) return encodeFrame(frame, bytes);
     const last = pass.end();
@@ -28,29 +38,63 @@ export function webSocketFilter(passFor: (first: Buffer) => ByteReplacer): Trans
   };
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
-      buffered = Buffer.concat([buffered, chunk]);
+      const out: Buffer[] = [];
       try {
-        for (let next = readFrame(buffered); next !== undefined; next = readFrame(buffered)) {
-          buffered = buffered.subarray(next.length);
-          this.push(filtered(next.frame));
+        buffered.add(chunk);
+        for (let next = buffered.next(); next !== undefined; next = buffered.next()) {
+          out.push(filtered(next));
         }
-        done();
       } catch (error) {
         done(error as Error);
+        return;
+      }
+      const bytes = Buffer.concat(out);
+      const ready = filter.ready?.();
+      if (ready === undefined) done(null, bytes);
+      else {
+        ready.then(
+          () => done(null, bytes),
+          (error: unknown) => done(error as Error),
+        );
       }
     },
   });
 }
 
-function readFrame(bytes: Buffer): { frame: Frame; length: number } | undefined {
-  if (bytes.length < 2) return undefined;
+/** Bytes of which frames are taken; put together only once a whole frame is there. */
+class FrameBytes {
+  #chunks: Buffer[] = [];
+  #length = 0;
+  #wanted = 0;
+
+  add(chunk: Buffer): void {
+    this.#chunks.push(chunk);
+    this.#length += chunk.length;
+  }
+
+  next(): Frame | undefined {
+    if (this.#length < this.#wanted) return undefined;
+    const bytes = this.#chunks.length === 1 ? this.#chunks[0] : Buffer.concat(this.#chunks);
+    if (bytes === undefined) return undefined;
+    const read = readFrame(bytes);
+    const rest = typeof read === "number" ? bytes : bytes.subarray(read.length);
+    this.#chunks = rest.length === 0 ? [] : [rest];
+    this.#length = rest.length;
+    this.#wanted = typeof read === "number" ? read : 0;
+    return typeof read === "number" ? undefined : read.frame;
+  }
+}
+
+/** The first frame, or how many bytes must be there before there can be one. */
+function readFrame(bytes: Buffer): { frame: Frame; length: number } | number {
+  if (bytes.length < 2) return 2;
   const [first = 0, second = 0] = bytes;
   if ((first & 0x70) !== 0) throw new Error("a WebSocket frame uses an extension nobody agreed to");
   const masked = (second & 0x80) !== 0;
   const short = second & 0x7f;
   const sizeBytes = short === 126 ? 2 : short === 127 ? 8 : 0;
   const head = 2 + sizeBytes + (masked ? 4 : 0);
-  if (bytes.length < head) return undefined;
+  if (bytes.length < head) return head;
   const size =
     sizeBytes === 0
       ? short
@@ -58,7 +102,7 @@ function readFrame(bytes: Buffer): { frame: Frame; length: number } | undefined 
         ? bytes.readUInt16BE(2)
         : Number(bytes.readBigUInt64BE(2));
   if (size > largestFrame) throw new Error("a WebSocket frame is too large to be looked into");
-  if (bytes.length < head + size) return undefined;
+  if (bytes.length < head + size) return head + size;
   const payload = Buffer.from(bytes.subarray(head, head + size));
   if (masked) applyMask(payload, bytes.subarray(head - 4, head));
   const frame = { fin: (first & 0x80) !== 0, opcode: first & 0x0f, masked, payload };
