@@ -21,6 +21,8 @@ describe("holdfast: the spare clone of a large workspace", () => {
     const isWhole = (): true | undefined =>
       spares(world).some((name) => !name.includes(".")) ? true : undefined;
     await eventually(isWhole, "a spare", 120_000);
+    const doctor = await world.run(["doctor"]);
+    assert.match(doctor.stdout, /spare clones +1 in .*spares(, [\d.]+ MB)?; HOLDFAST_SPARES=off/);
     writeFileSync(path.join(world.workspace, "d1/f1.txt"), "edited since\n");
     const ran = await world.run(["run", "--", "cat", "d1/f1.txt"]);
     assert.equal(ran.stdout, "edited since\n");

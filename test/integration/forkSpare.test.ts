@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import path from "node:path";
 import fc from "fast-check";
-import { makeSpare, removeSpares } from "../../src/node/fork/spare.ts";
+import { makeSpare, removeSpares, spareRow } from "../../src/node/fork/spare.ts";
 import { workspaces } from "../../src/node/fork/workspaces.ts";
 import { ForkFixture, git, type ForkedFixture } from "../support/forkFixture.ts";
 import { nativeBuild } from "../support/nativeBuild.ts";
@@ -158,6 +158,25 @@ describe("fork: a spare clone", function () {
       await checkExact(fixture, forked);
     }
     assert.deepEqual(actOn(fixture.workspace, []), before);
+  });
+
+  it("is not made for who does not want any", async () => {
+    using fixture = new ForkFixture();
+    fixture.write("a.txt", "a\n");
+    const before = process.env["HOLDFAST_SPARES"];
+    process.env["HOLDFAST_SPARES"] = "off";
+    try {
+      assert.equal(await spare(fixture), false);
+    } finally {
+      if (before === undefined) delete process.env["HOLDFAST_SPARES"];
+      else process.env["HOLDFAST_SPARES"] = before;
+    }
+    assert.deepEqual(sparesOf(fixture), []);
+    assert.match(spareRow(fixture.home, {}).detail, /^0 in .*; HOLDFAST_SPARES=off makes no more/);
+    const off = spareRow(fixture.home, { HOLDFAST_SPARES: "off" });
+    assert.match(off.detail, /no more are made/);
+    assert.equal(await spare(fixture), true);
+    assert.match(spareRow(fixture.home, {}).detail, /^1 in /);
   });
 
   it("is removed when it is old, its workspace is gone, or it was never finished; stopping leaves none", async () => {

@@ -5,7 +5,7 @@ import { findAgent, programVersion } from "../../node/agents/findProgram.ts";
 import { builtInAgents } from "../../node/agents/registry.ts";
 import { removeListings } from "../../node/fork/listing.ts";
 import { probeForks } from "../../node/fork/probeForks.ts";
-import { removeSpares } from "../../node/fork/spare.ts";
+import { removeSpares, spareRow } from "../../node/fork/spare.ts";
 import { JournalFile } from "../../node/journal/journalFile.ts";
 import { probeSandbox } from "../../node/sandbox/probeSandbox.ts";
 import { listTransactions, type FoundTransaction } from "../../node/state/home.ts";
@@ -42,6 +42,7 @@ export const doctorVerb: Verb = {
       { name: "state", state: "ok", detail: home },
       ...(await probeSandbox({ nativePath })),
       ...(await probeForks({ nativePath, workspace: workspaceOf(context), home })),
+      spareRow(home, context.env),
       ...agentRows(context),
     ];
     if (context.json) printJson(context, { rows });

@@ -1,4 +1,4 @@
-import { closeSync, openSync, readFileSync, readSync } from "node:fs";
+import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs";
 import path from "node:path";
 import { Failure, messageOf } from "../../base/errors.ts";
 import { decodePath, encodePath } from "./pathBytes.ts";
@@ -52,7 +52,17 @@ export class Manifest {
     this.#names = headerBytes + this.#count * recordBytes;
   }
 
+  /** One that is held already is given again: a manifest that exists is whole and never written again. */
   static open(file: string): Manifest {
+    const identity = identityOf(file);
+    const held = identity === lastOpened?.identity ? lastOpened.manifest.deref() : undefined;
+    if (held !== undefined) return held;
+    const manifest = Manifest.#read(file);
+    lastOpened = { identity, manifest: new WeakRef(manifest) };
+    return manifest;
+  }
+
+  static #read(file: string): Manifest {
     const bytes = readManifest(file);
     if (
       bytes.length < headerBytes + recordBytes ||
@@ -198,6 +208,14 @@ export class Manifest {
       earlier: type === "file" && bytes.readBigUInt64LE(at + 104) === lookedEarlier,
     };
   }
+}
+
+/** A process works on one fork: the scan, savepoints and review share what they have of it. */
+let lastOpened: { readonly identity: string; readonly manifest: WeakRef<Manifest> } | undefined;
+
+function identityOf(file: string): string {
+  const stat = statSync(file, { bigint: true, throwIfNoEntry: false });
+  return stat === undefined ? file : [file, stat.ino, stat.size, stat.mtimeNs].join("\0");
 }
 
 function readManifest(file: string): Buffer {

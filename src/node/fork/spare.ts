@@ -13,6 +13,7 @@ import path from "node:path";
 import { z } from "zod";
 import type { BackendName } from "../../core/journal/entry.ts";
 import type { TransactionPaths } from "../../runtime/ports.ts";
+import { CloneCounts, megabytes } from "./forkNotes.ts";
 import { heavyDirectories } from "./heavyDirectories.ts";
 import { besideWorkspace } from "./place.ts";
 import { abilitiesOf } from "./probeForks.ts";
@@ -35,7 +36,12 @@ export interface Spare {
 /** Another version may mark other files as worth a look for secrets. */
 const format = 1;
 
-const savedShape = z.object({ format: z.literal(format), workspace: z.string() });
+const savedShape = z.object({
+  format: z.literal(format),
+  workspace: z.string(),
+  /** What it takes, where blocks are not shared with the workspace. */
+  bytes: z.number().optional(),
+});
 
 /** From here on a start is worth a clone kept in reserve; below, a cold one is as quick. */
 const fewestFiles = 2000;
@@ -96,6 +102,35 @@ function isWorthIt(last: LastFork, shared: boolean): boolean {
   );
 }
 
+/** Spares take time and room that nobody asked for: `HOLDFAST_SPARES=off` makes none. What there is already is used up. */
+function areSparesWanted(env: Readonly<Record<string, string | undefined>>): boolean {
+  return env["HOLDFAST_SPARES"] !== "off";
+}
+
+/** The row of `holdfast doctor` about spares: where they lie and what they take. */
+export function spareRow(
+  home: string,
+  env: Readonly<Record<string, string | undefined>>,
+): { readonly name: string; readonly state: "ok"; readonly detail: string } {
+  const directory = sparesIn(home);
+  const names = existsSync(directory) ? readdirSync(directory) : [];
+  const whole = names.flatMap((name) => {
+    try {
+      const text = readFileSync(path.join(directory, name, "spare.json"), "utf8");
+      return [savedShape.parse(JSON.parse(text))];
+    } catch {
+      return []; // being made, or damaged: `holdfast gc` tells them apart
+    }
+  });
+  const bytes = whole.reduce((sum, one) => sum + (one.bytes ?? 0), 0);
+  const room = bytes === 0 ? "" : `, ${megabytes(bytes)}`;
+  const how = areSparesWanted(env)
+    ? "HOLDFAST_SPARES=off makes no more"
+    : "no more are made (HOLDFAST_SPARES=off)";
+  const detail = `${whole.length} in ${directory}${room}; ${how}, \`holdfast gc\` removes old ones`;
+  return { name: "spare clones", state: "ok", detail };
+}
+
 /**
  * Makes the spare of a workspace for its next transaction, when that pays; gives whether there is one now. Takes as long as
  * a cold clone, or longer: everybody else goes first. Aborting leaves nothing.
@@ -109,7 +144,12 @@ export async function makeSpare(request: {
 }): Promise<boolean> {
   const { nativePath, workspace, paths, last, signal } = request;
   const home = homeOf(paths);
-  if (!existsSync(workspace) || besideWorkspace(workspace, paths) !== undefined) return false;
+  if (
+    !areSparesWanted(process.env) ||
+    !existsSync(workspace) ||
+    besideWorkspace(workspace, paths) !== undefined
+  )
+    return false;
   const abilities = await abilitiesOf(nativePath, home);
   const shared = abilities.share === true;
   if (!isWorthIt(last, shared)) return false;
@@ -122,13 +162,13 @@ export async function makeSpare(request: {
     const heavy = abilities.overlay === true ? await heavyDirectories(workspace, shared) : [];
     const mounts = heavy.flatMap((one) => ["--mount", one]);
     const places = ["--from", workspace, "--to", below("shadow"), "--manifest", below("manifest")];
-    await runNative(nativePath, "clone", [...places, "--base", below("base"), ...mounts], {
-      signal,
-      inBackground: true,
-    });
+    const args = [...places, "--base", below("base"), ...mounts];
+    const made = await runNative(nativePath, "clone", args, { signal, inBackground: true });
     // It may have been quicker than its end.
     signal.throwIfAborted();
-    const saved = { format, workspace: realpathSync(workspace) };
+    const counts = new CloneCounts(made.report);
+    const bytes = shared ? 0 : counts.count("bytes") + counts.count("saved_bytes");
+    const saved = { format, workspace: realpathSync(workspace), bytes };
     writeFileSync(below("spare.json"), JSON.stringify(saved), { mode: 0o600 });
     renameSync(making, place);
     return true;
