@@ -12,7 +12,7 @@
  * lost theirs, so the children of a process are noted at its exit_group, when they are still its own: a daemon stays
  * attributed to what started it. One whose parent was killed by a signal is attributed to nothing, and `detached`.
  */
-#include "observe.h"
+#include "observeInside.h"
 
 #include "memory.h"
 #include "pidfd.h"
@@ -20,7 +20,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,67 +33,7 @@
 #define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (1UL << 0)
 #endif
 
-enum { ARGUMENTS_MOST = 4096, ARGUMENT_BYTES_MOST = 256 * 1024, BUCKETS = 4096, ANCESTORS_MOST = 64, ENDS_WAIT_MS = 5 };
-
-struct seen {
-    pid_t pid;
-    pid_t cause;    /* of an adopted child: the told process it stems from */
-    bool told;      /* an exec of it was reported */
-    int pidfd;
-    double since;
-    int64_t exit_code; /* from exit_group; -1: none */
-    double ended;      /* when that was, on the monotonic clock and since the epoch */
-    int64_t ended_at;
-    struct seen *next;
-};
-
-struct observer {
-    int listener;
-    int ends;
-    pid_t init;
-    pid_t agent;
-    int root; /* the one root directory of all inside, or -1 when they may have others */
-    bool one_root;
-    double looked; /* when ends were looked at last */
-    void (*emit)(struct text *line, bool urgent, void *data);
-    void *data;
-    struct seccomp_notif_sizes sizes;
-    struct seccomp_notif *request;
-    struct seccomp_notif_resp *response;
-    struct seen *buckets[BUCKETS];
-    uint64_t pointers[ARGUMENTS_MOST];
-};
-
-static struct seen **find(struct observer *observer, pid_t pid) {
-    struct seen **place = &observer->buckets[(unsigned)pid % BUCKETS];
-    while (*place != NULL && (*place)->pid != pid) {
-        place = &(*place)->next;
-    }
-    return place;
-}
-
-static struct seen *get(struct observer *observer, pid_t pid) {
-    struct seen **place = find(observer, pid);
-    if (*place == NULL) {
-        *place = must_alloc(sizeof **place);
-        **place = (struct seen){.pid = pid, .pidfd = -1, .exit_code = -1};
-    }
-    return *place;
-}
-
-static void forget(struct observer *observer, pid_t pid) {
-    struct seen **place = find(observer, pid);
-    struct seen *seen = *place;
-    if (seen != NULL) {
-        *place = seen->next;
-        if (seen->pidfd >= 0) {
-            close(seen->pidfd);
-        }
-        free(seen);
-    }
-}
-
-static void look_at_ends(struct observer *observer, pid_t but);
+enum { ARGUMENT_BYTES_MOST = 256 * 1024, ANCESTORS_MOST = 64 };
 
 struct observer *observer_new(int listener, pid_t init, pid_t agent, bool one_root,
                               void (*emit)(struct text *line, bool urgent, void *data), void *data) {
@@ -124,15 +63,6 @@ int observer_listener(const struct observer *observer) {
     return observer->listener;
 }
 
-int observer_ends(const struct observer *observer) {
-    return observer->ends;
-}
-
-int observer_ends_wait(const struct observer *observer) {
-    double since = monotonic_ms() - observer->looked;
-    return since >= ENDS_WAIT_MS ? 0 : ENDS_WAIT_MS - (int)since;
-}
-
 /* False: the caller was killed meanwhile. */
 static bool answer(struct observer *observer, int error) {
     memset(observer->response, 0, observer->sizes.seccomp_notif_resp);
@@ -144,9 +74,9 @@ static bool answer(struct observer *observer, int error) {
 
 /* The nearest ancestor that was told; 0: none is known. */
 static pid_t find_cause(struct observer *observer, pid_t pid, pid_t parent) {
-    struct seen *self = *find(observer, pid);
+    struct seen *self = *seen_find(observer, pid);
     for (int step = 0; step < ANCESTORS_MOST && parent > 1 && parent != observer->init; step++) {
-        struct seen *seen = *find(observer, parent);
+        struct seen *seen = *seen_find(observer, parent);
         if (seen != NULL && seen->told) {
             return parent;
         }
@@ -161,18 +91,9 @@ static pid_t find_cause(struct observer *observer, pid_t pid, pid_t parent) {
     return self != NULL ? self->cause : 0;
 }
 
-/* Takes the descriptor over. */
-static void watch_end(struct observer *observer, struct seen *seen, int pidfd) {
-    struct epoll_event event = {.events = EPOLLIN, .data.u64 = (uint64_t)seen->pid};
-    seen->pidfd = pidfd;
-    if (pidfd >= 0) {
-        epoll_ctl(observer->ends, EPOLL_CTL_ADD, pidfd, &event);
-    }
-}
-
 /* The process that a thread belongs to, its parent, and whether they could be told. */
 static struct seen *identify(struct observer *observer, pid_t thread, pid_t *parent) {
-    struct seen *seen = *find(observer, thread);
+    struct seen *seen = *seen_find(observer, thread);
     if (seen != NULL && seen->pidfd >= 0) {
         if (pidfd_parent(seen->pidfd, parent)) {
             return seen;
@@ -181,16 +102,16 @@ static struct seen *identify(struct observer *observer, pid_t thread, pid_t *par
         observer_ended(observer);
     }
     pid_t group = thread;
-    int pidfd = *find(observer, thread) == NULL ? pidfd_of(thread) : -1;
+    int pidfd = *seen_find(observer, thread) == NULL ? pidfd_of(thread) : -1;
     if (!pidfd_parent(pidfd, parent) && !read_status(thread, &group, parent)) {
         if (pidfd >= 0) {
             close(pidfd);
         }
         return NULL;
     }
-    seen = get(observer, group);
+    seen = seen_get(observer, group);
     if (seen->pidfd < 0) {
-        watch_end(observer, seen, pidfd >= 0 ? pidfd : pidfd_of(group));
+        seen_watch(observer, seen, pidfd >= 0 ? pidfd : pidfd_of(group));
     } else if (pidfd >= 0) {
         close(pidfd);
     }
@@ -234,14 +155,6 @@ static void read_cwd(pid_t pid, char *cwd, size_t capacity) {
     snprintf(link, sizeof link, "/proc/%d/cwd", pid);
     ssize_t count = readlink(link, cwd, capacity - 1);
     cwd[count < 0 ? 0 : count] = '\0';
-}
-
-static void begin_event(struct text *line, const char *type, pid_t pid) {
-    json_open(line, '{');
-    json_key(line, "type");
-    json_string(line, type);
-    json_key(line, "pid");
-    json_number(line, pid);
 }
 
 static void tell_hidden(struct observer *observer, pid_t pid) {
@@ -336,7 +249,7 @@ static void exec_noticed(struct observer *observer, const struct seccomp_data *c
 static void exit_noticed(struct observer *observer, const struct seccomp_data *call, pid_t thread) {
     char path[64];
     char children[4096];
-    struct seen *self = *find(observer, thread);
+    struct seen *self = *seen_find(observer, thread);
     if (self != NULL && self->told) {
         self->exit_code = (int64_t)(call->args[0] & 0xff);
         self->ended = monotonic_ms();
@@ -356,11 +269,11 @@ static void exit_noticed(struct observer *observer, const struct seccomp_data *c
         pid_t cause = self != NULL && self->told ? thread : find_cause(observer, thread, parent);
         char *rest = children;
         for (long child; cause != 0 && (child = strtol(rest, &rest, 10)) > 0;) {
-            struct seen *seen = get(observer, (pid_t)child);
+            struct seen *seen = seen_get(observer, (pid_t)child);
             if (!seen->told) {
                 seen->cause = cause;
                 if (seen->pidfd < 0) {
-                    watch_end(observer, seen, pidfd_of(seen->pid));
+                    seen_watch(observer, seen, pidfd_of(seen->pid));
                 }
             }
         }
@@ -383,67 +296,4 @@ bool observer_notified(struct observer *observer) {
         exec_noticed(observer, &call, thread);
     }
     return true;
-}
-
-static const char *signal_name(int signal) {
-    const char *name = sigabbrev_np(signal);
-    return name == NULL ? "?" : name;
-}
-
-static void tell_end(struct observer *observer, const struct seen *seen, int64_t status) {
-    struct text line = {0};
-    begin_event(&line, "exit", seen->pid);
-    int signal = status < 0 ? 0 : (int)(status & 0x7f);
-    bool known = signal == 0 && seen->ended > 0;
-    json_key(&line, "exitCode");
-    if (status < 0 || signal != 0) {
-        json_null(&line);
-    } else {
-        json_number(&line, (status >> 8) & 0xff);
-    }
-    if (signal != 0) {
-        json_key(&line, "signal");
-        text_format(&line, "\"SIG%s\"", signal_name(signal));
-    }
-    json_key(&line, "durationMs");
-    json_real(&line, (known ? seen->ended : monotonic_ms()) - seen->since);
-    json_key(&line, "atMs");
-    json_number(&line, known ? seen->ended_at : now_ms());
-    json_close(&line, '}');
-    observer->emit(&line, false, observer->data);
-}
-
-/* `but` is left for later: it is about to be told of. */
-static void look_at_ends(struct observer *observer, pid_t but) {
-    observer->looked = monotonic_ms();
-    bool left = false;
-    struct epoll_event events[64];
-    for (int count; !left && (count = epoll_wait(observer->ends, events, 64, 0)) > 0;) {
-        for (int i = 0; i < count; i++) {
-            struct seen *seen = *find(observer, (pid_t)events[i].data.u64);
-            if (seen == NULL || seen->pid == but) {
-                left = left || seen != NULL;
-                continue;
-            }
-            bool later = false;
-            int64_t status = pidfd_wait_status(seen->pidfd, seen->pid, &later);
-            if (status < 0 && !later && seen->exit_code >= 0) {
-                status = seen->exit_code << 8;
-            }
-            if (later && (events[i].events & EPOLLHUP) == 0) {
-                /* Between zombie and reaped: its end is told with the hang-up that follows. */
-                struct epoll_event event = {.events = 0, .data = events[i].data};
-                epoll_ctl(observer->ends, EPOLL_CTL_MOD, seen->pidfd, &event);
-                continue;
-            }
-            if (seen->told) {
-                tell_end(observer, seen, status);
-            }
-            forget(observer, seen->pid);
-        }
-    }
-}
-
-void observer_ended(struct observer *observer) {
-    look_at_ends(observer, 0);
 }

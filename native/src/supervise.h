@@ -12,7 +12,7 @@
 
 #include <sys/types.h>
 
-enum { RELAYS = 3 };
+enum { RELAYS = 3, STDIN_RELAY = 0, STDOUT_RELAY = 1 };
 
 struct supervise {
     int control;
@@ -41,6 +41,12 @@ struct supervise {
     struct frame_end end;
     char layers[2];
 };
+
+/* Ends everything inside; the rest follows from bwrap's end. */
+void kill_sandbox(struct supervise *self);
+
+/* Takes one frame of init's, and closes its socket when there is none any more. */
+void take_frame(struct supervise *self, const struct text *plan);
 
 /* Reports are queued and flushed as the reader takes them; with too many waiting, supervise waits. `data` is the
  * struct supervise; `line` is freed. */
