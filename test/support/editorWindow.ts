@@ -77,6 +77,13 @@ function handlersFor(page: Page, screenshots: string): Handlers {
       await seen(target).hover();
       return null;
     },
+    drag: async ({ from, to }) => {
+      await page.mouse.move(from.x, from.y);
+      await page.mouse.down();
+      await page.mouse.move(to.x, to.y, { steps: 10 });
+      await page.mouse.up();
+      return null;
+    },
     wait: async (target) => {
       await seen(target).waitFor();
       return null;

@@ -11,6 +11,8 @@ export interface WindowCalls {
   click: { params: Target; result: null };
   /** Puts the pointer over something. */
   hover: { params: Target; result: null };
+  /** Presses the pointer at a place of the window and lets it go at another, in CSS pixels. */
+  drag: { params: { from: Place; to: Place }; result: null };
   /** Waits until something is visible; times out after some minutes. */
   wait: { params: Target; result: null };
   /** Texts of everything that matches now. */
@@ -22,6 +24,11 @@ export interface WindowCalls {
   resize: { params: { width: number; height: number }; result: null };
   /** Loads the window anew: the extension host ends and another one starts. Only for suites that expect it. */
   reload: { params: Record<string, never>; result: null };
+}
+
+export interface Place {
+  readonly x: number;
+  readonly y: number;
 }
 
 export interface Target {
