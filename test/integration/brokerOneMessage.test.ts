@@ -101,6 +101,17 @@ describe("broker: one message for all who read it", function () {
       assert.match(await raw("a.test", twice("one/a")), /^HTTP\/1\.1 200 /);
     });
 
+  it("refuses a switch of protocols for another host as it refuses any call, and tells of it", async () => {
+    const upgrade = "Upgrade: websocket\nConnection: Upgrade\n\n";
+    const answer = await raw("a.test", `GET / HTTP/1.1\nHost: b.test\n${upgrade}`);
+    assert.match(answer, /^HTTP\/1\.1 421 [^]*not the host that the connection leads to/);
+    assert.deepEqual(
+      world.host.of("alert").map(({ code }) => code),
+      ["host-mismatch"],
+    );
+    assert.deepEqual(judged, []);
+  });
+
   it("takes all encodings of a body together, however they are spread", async () => {
     const body = gzipSync(Buffer.from(`x=${secret.value}`));
     const spread = ["Content-Encoding: identity", "Content-Encoding: gzip"];

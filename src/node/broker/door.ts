@@ -11,7 +11,7 @@ import { endWith } from "./endWith.ts";
 import { exchange } from "./exchange.ts";
 import type { ExchangeParts } from "./exchangeState.ts";
 import { clearHttp2, http2GoAway } from "./http2GoAway.ts";
-import { readCall, type IncomingCall, type Route } from "./incomingCall.ts";
+import { readCall, type IncomingCall, type Malformed, type Route } from "./incomingCall.ts";
 import type { ServerReply, ServerRequest } from "./incomingCall.ts";
 import { authorityText, canonicalHost, parseAuthority, type Authority } from "./names.ts";
 import { tunnelOpaque } from "./opaqueTunnel.ts";
@@ -243,9 +243,7 @@ export class Door {
       response.on("error", () => undefined);
       const call = readCall(request, response, routeOf(request));
       if ("code" in call) {
-        if (call.code === "host-mismatch") void this.#alert(call.code, call.message);
-        response.writeHead(call.status, { "content-type": "text/plain", connection: "close" });
-        (response as NodeJS.WritableStream).end(`Holdfast: ${call.message}\n`);
+        this.#refuseMalformed(call, response);
         return;
       }
       // The journal refused: nothing may leave.
@@ -265,6 +263,12 @@ export class Door {
     listening.on("clientError", (_error, socket) => socket.destroy());
   }
 
+  #refuseMalformed(call: Malformed, response: ServerReply): void {
+    if (call.code === "host-mismatch") void this.#alert(call.code, call.message);
+    response.writeHead(call.status, { "content-type": "text/plain", connection: "close" });
+    (response as NodeJS.WritableStream).end(`Holdfast: ${call.message}\n`);
+  }
+
   /** A WebSocket handshake is judged like any call. A client that offers another protocol (`h2c`) and sends no body is
    * answered over HTTP/1.1, as if it had not. */
   #upgrade(request: IncomingMessage, socket: Socket, head: Buffer, route: Route): void {
@@ -274,7 +278,11 @@ export class Door {
     response.once("finish", () => endWith(socket));
     const webSocket = request.headers.upgrade?.toLowerCase() === "websocket";
     const call = readCall(request, response, route);
-    if ("code" in call || (!webSocket && call.hasBody)) {
+    if ("code" in call) {
+      this.#refuseMalformed(call, response);
+      return;
+    }
+    if (!webSocket && call.hasBody) {
       response.writeHead(400).end();
       return;
     }
