@@ -1,7 +1,8 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { performance } from "node:perf_hooks";
+import { setTimeout } from "node:timers/promises";
 import type { BackendName } from "../../src/core/journal/entry.ts";
 import { makeSpare } from "../../src/node/fork/spare.ts";
 import { savepoints } from "../../src/node/fork/savepoints.ts";
@@ -68,6 +69,8 @@ async function measure(
   cp: number,
   samples: Samples,
 ): Promise<void> {
+  // As for a workspace that was never forked.
+  rmSync(path.join(fixture.home, "listings"), { recursive: true, force: true });
   const before = usedMegabytes(fixture.root);
   const begun = performance.now();
   const forked = await fixture.fork(backend);
@@ -81,16 +84,33 @@ async function measure(
   };
   edit(20, "edited\n");
   samples.add("change set of 20 edits", await milliseconds(() => forked.changes()));
-  if (backend !== "overlay") {
-    const port = savepoints({ nativePath: fixture.nativePath });
-    const take = (): Promise<unknown> =>
-      port.take(forked.fork, fixture.workspace, forked.paths, { at: "now" });
-    await take();
-    edit(3, "again\n");
-    samples.add("savepoint of 3 edits", await milliseconds(take));
-  }
+  const port = savepoints({ nativePath: fixture.nativePath });
+  const take = (): Promise<unknown> =>
+    port.take(forked.fork, fixture.workspace, forked.paths, { at: "now" });
+  await take();
+  edit(3, "again\n");
+  samples.add("savepoint of 3 edits", await milliseconds(take));
   await forked.remove();
+  if (backend === "overlay" || backend === "snapshot")
+    await measureListed(fixture, backend, samples);
   if (backend === "clone") await measureSpare(fixture, forked, samples);
+}
+
+/** The start of a further transaction in a workspace that rests for a minute between its listings. */
+async function measureListed(
+  fixture: ForkFixture,
+  backend: BackendName,
+  samples: Samples,
+): Promise<void> {
+  const settledMs = statSync(fixture.workspace).ctimeMs + 61_000;
+  if (Date.now() < settledMs) {
+    await setTimeout(settledMs - Date.now());
+    await (await fixture.fork(backend)).remove();
+  }
+  const begun = performance.now();
+  const forked = await fixture.fork(backend);
+  samples.add("fork, listed before", performance.now() - begun);
+  await forked.remove();
 }
 
 /** The start of the transaction after that one. */
@@ -124,6 +144,7 @@ async function figuresOn(
     execFileSync(fixture.nativePath, ["subvolume", "create", fixture.workspace]);
   }
   makeTree(fixture, files);
+  mkdirSync(path.join(fixture.workspace, "made-last"));
   const found = new Map(backends.map((backend) => [backend, new Samples()]));
   for (let round = 0; round < rounds; round++) {
     const cp = await cloneByCp(fixture);

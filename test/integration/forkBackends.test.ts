@@ -8,7 +8,7 @@ import { workspaces } from "../../src/node/fork/workspaces.ts";
 import type { Fork } from "../../src/runtime/ports.ts";
 import { ForkFixture, type ForkedFixture } from "../support/forkFixture.ts";
 import { forkPlaces, PlacedFixture, type ForkPlace } from "../support/forkPlaces.ts";
-import { actOn, oracleLines, someEdit, someTree } from "../support/treeOracle.ts";
+import { actOn, oracleLines, randomRuns, someEdit, someTree } from "../support/treeOracle.ts";
 
 async function linesOf(forked: ForkedFixture): Promise<string[]> {
   const changes = await forked.changes();
@@ -47,7 +47,7 @@ describe("fork: every difference on every backend, against an independent walk",
           await forked.remove();
           assert.deepEqual(readdirSync(forked.paths.root).sort(), ["door", "state"]);
         });
-        await fc.assert(property, { numRuns: 4 });
+        await fc.assert(property, { numRuns: randomRuns(4) });
       });
 
       it("reads both sides as they are", async () => {

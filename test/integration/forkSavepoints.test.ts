@@ -7,7 +7,7 @@ import { savepoints } from "../../src/node/fork/savepoints.ts";
 import type { Savepoint } from "../../src/runtime/ports.ts";
 import { ForkFixture, git, type ForkedFixture } from "../support/forkFixture.ts";
 import { HeldOverlays } from "../support/heldOverlays.ts";
-import { actOn, someEdit, someTree, type Seen } from "../support/treeOracle.ts";
+import { actOn, randomRuns, type Seen, someEdit, someTree } from "../support/treeOracle.ts";
 
 class Points {
   readonly #fixture: ForkFixture;
@@ -110,7 +110,7 @@ describe("fork: savepoints", () => {
         assert.deepEqual(actOn(forked.fork.shadow, []), states[index]);
       }
     });
-    await fc.assert(property, { numRuns: 4 });
+    await fc.assert(property, { numRuns: randomRuns(4) });
   });
 
   it("any state of an overlay comes back exactly, under a mount that lives and without one", async () => {
@@ -143,7 +143,7 @@ describe("fork: savepoints", () => {
       }
       assert.deepEqual(actOn(fixture.workspace, []), base);
     });
-    await fc.assert(property, { numRuns: 3 });
+    await fc.assert(property, { numRuns: randomRuns(3) });
   });
 
   it("bring back what lies in overlaid directories, while the agent has them mounted", async () => {

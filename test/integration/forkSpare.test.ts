@@ -16,7 +16,7 @@ import { makeSpare, removeSpares, spareRow } from "../../src/node/fork/spare.ts"
 import { workspaces } from "../../src/node/fork/workspaces.ts";
 import { ForkFixture, git, type ForkedFixture } from "../support/forkFixture.ts";
 import { nativeBuild } from "../support/nativeBuild.ts";
-import { actOn, someEdit, someTree, type TreeEdit } from "../support/treeOracle.ts";
+import { actOn, randomRuns, someEdit, someTree, type TreeEdit } from "../support/treeOracle.ts";
 
 /** As of a large clone, so that a spare pays. */
 const last = { backend: "clone", files: 100_000, bytes: 1 } as const;
@@ -125,7 +125,7 @@ describe("fork: a spare clone", function () {
       await forked.remove();
       assert.deepEqual(sparesOf(fixture), []);
     });
-    await fc.assert(property, { numRuns: 6 });
+    await fc.assert(property, { numRuns: randomRuns(6) });
   });
 
   it("a fork that fails at any call with one leaves nothing, and a damaged one is as none", async () => {

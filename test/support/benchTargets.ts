@@ -18,6 +18,7 @@ function atMost(bench: string, most: number, ...figures: readonly RegExp[]): rea
  */
 export const promises: readonly Promised[] = [
   ...atMost("fork", 25, /^snapshot, .*: fork$/, /^overlay, .*: fork$/),
+  ...atMost("fork", 25, /^(snapshot|overlay), .*: fork, listed before$/),
   ...atMost("fork", 150, /^clone, .*: fork with a spare$/),
   ...atMost("fork", 0.2, /^clone, .*: fork \/ cp -a --reflink=auto$/),
   ...atMost("fork", 150, /^(snapshot|clone|copy), .*: change set of 20 edits$/),

@@ -17,6 +17,11 @@ export interface TreeEdit {
 /** A tree as the actor sees it: path → type, mode and content in one line. */
 export type Seen = ReadonlyMap<string, string>;
 
+/** How often a property is tried on random trees: half as often where a suite runs again as another user or on another build. */
+export function randomRuns(count: number): number {
+  return process.env["HOLDFAST_TEST_NATIVE"] === undefined ? count : Math.ceil(count / 2);
+}
+
 const actor = path.join(import.meta.dirname, "treeActor.mjs");
 
 /** Applies edits to a directory and looks at it; with a fork's overlays, inside a mount namespace that has them. */
