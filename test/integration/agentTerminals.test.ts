@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import path from "node:path";
+import { agentProgram, type RealAgent } from "../../.config/setupAgents.mjs";
+import { agentSessions } from "../support/agentSessions.ts";
+import { builtCommand, commandWorlds } from "../support/holdfastCommand.ts";
+import { startScriptedModel } from "../support/scriptedModel.ts";
+import { Terminal } from "../support/terminal.ts";
+
+/** What the own interface of an agent shows and takes. */
+interface Interface {
+  readonly agent: RealAgent;
+  /** On the screen once it takes a prompt. */
+  readonly ready: RegExp;
+  readonly quit: string;
+}
+
+const interfaces: readonly Interface[] = [
+  { agent: "claude-code", ready: /❯/, quit: "/exit" },
+  { agent: "opencode", ready: /Ask anything/, quit: "/exit" },
+  { agent: "gemini", ready: /Type your message/, quit: "/quit" },
+];
+
+const prompt = "Make the copy.";
+
+describe("agents in their own interfaces", () => {
+  const newWorld = commandWorlds();
+  let terminal: Terminal | undefined;
+  afterEach(() => terminal?.close());
+
+  for (const { agent, ready, quit } of interfaces) {
+    it(`${agent}: takes what is typed, works, and quits`, async () => {
+      const world = newWorld({ "hello.txt": "hello world\n" });
+      const { variable, env, args, shell } = agentSessions[agent];
+      const model = await startScriptedModel({
+        main: [shell("cp hello.txt copy.txt"), { text: "It is copied." }],
+      });
+      try {
+        terminal = new Terminal(
+          [process.execPath, builtCommand, "run", "--agent", agent, ...args],
+          {
+            cwd: world.workspace,
+            env: {
+              ...process.env,
+              HOLDFAST_HOME: world.home,
+              XDG_CONFIG_HOME: path.join(world.home, "config"),
+              [variable]: agentProgram(agent),
+              ...env(model.url, "sk-a-key"),
+            },
+          },
+        );
+        const shown = terminal;
+        await shown.shows(ready);
+        await shown.press(prompt, "the prompt", () =>
+          shown.screen.includes(prompt) ? true : undefined,
+        );
+        await shown.press("\r", "the prompt at the model", () =>
+          model.requests.some(({ body }) => JSON.stringify(body).includes(prompt))
+            ? true
+            : undefined,
+        );
+        await shown.shows(/It is copied\./);
+        await shown.press(quit, "the word to quit", () =>
+          shown.screen.includes(quit) ? true : undefined,
+        );
+        await shown.press("\r", "the end", () => shown.code);
+        assert.equal(shown.code, 0, shown.screen);
+        assert.match(shown.screen, /sealed: 1 added, 0 modified, 0 deleted/);
+      } finally {
+        await model.close();
+      }
+      const entries = await world.entries();
+      const [call, ...more] = entries.filter((entry) => entry.kind === "tool.started");
+      assert.deepEqual(more, []);
+      assert.match(JSON.stringify(call?.input), /cp hello\.txt copy\.txt/);
+      const ends = entries.filter((entry) => entry.kind === "tool.finished");
+      assert.deepEqual(
+        ends.map(({ status }) => status),
+        ["ok"],
+      );
+      const changed = entries.filter((entry) => entry.kind === "file.changed");
+      assert.deepEqual(
+        changed.map((entry) => [entry.path, entry.parent]),
+        [["copy.txt", call?.seq]],
+      );
+      assert.deepEqual(
+        entries.filter((entry) => entry.kind === "hold.opened"),
+        [],
+        "its start asks nobody",
+      );
+      assert.ok(!existsSync(path.join(world.workspace, "copy.txt")));
+    }).timeout(400_000);
+  }
+});
