@@ -28,6 +28,30 @@ describe("agents in their own interfaces", () => {
   let terminal: Terminal | undefined;
   afterEach(() => terminal?.close());
 
+  it("a held call is told in lines of their own, also where the terminal is the agent's", async () => {
+    const world = newWorld();
+    const held = "curl --silent --max-time 100 --data word http://held.example/";
+    terminal = new Terminal(
+      [process.execPath, builtCommand, "run", "--", "sh", "-c", `printf working; ${held}`],
+      {
+        cwd: world.workspace,
+        env: {
+          ...process.env,
+          HOLDFAST_HOME: world.home,
+          XDG_CONFIG_HOME: path.join(world.home, "config"),
+        },
+      },
+    );
+    await terminal.shows(/^holdfast: held: .*$[^]*^holdfast: {3}`holdfast approve h-/m);
+    assert.match(terminal.screen, /^working$/m);
+    const [hold] = await world.json<{ hold: string }[]>(["holds"]);
+    assert.equal((await world.run(["deny", hold?.hold ?? ""])).code, 0);
+    const { code } = await terminal.press("", "the end", () =>
+      terminal?.code === undefined ? undefined : { code: terminal.code },
+    );
+    assert.notEqual(code, 255);
+  }).timeout(300_000);
+
   for (const { agent, ready, quit } of interfaces) {
     it(`${agent}: takes what is typed, works, and quits`, async () => {
       const world = newWorld({ "hello.txt": "hello world\n" });

@@ -121,8 +121,11 @@ async function finalStatus(
 
 function announceHold(context: Context, entry: Readonly<Record<string, unknown>>): void {
   const hold = String(entry["hold"]);
-  context.say(`holdfast: held: ${String(entry["summary"])} — ${String(entry["reason"])}`);
-  context.say(`holdfast:   \`holdfast approve ${hold}\` or \`holdfast deny ${hold}\``);
+  // While the terminal is the agent's, lines begin where its cursor stands, and a new line goes down only.
+  const [begin, end] = process.stdin.isRaw ? ["\r\n\u001b[K", "\r"] : ["", ""];
+  const summary = `held: ${String(entry["summary"])} — ${String(entry["reason"])}`;
+  context.say(`${begin}holdfast: ${summary}${end}`);
+  context.say(`holdfast:   \`holdfast approve ${hold}\` or \`holdfast deny ${hold}\`${end}`);
 }
 
 function conclude(
