@@ -145,6 +145,33 @@ describe("frames of a WebSocket, whatever comes", () => {
     return pieces;
   };
 
+  /** The same frames with the key of each as zeros: a new one is drawn each time. */
+  function unmasked(frames: Buffer): Buffer {
+    const out = Buffer.from(frames);
+    for (let at = 0; at + 1 < out.length;) {
+      const second = out[at + 1] ?? 0;
+      const short = second & 0x7f;
+      const extended = short === 126 ? 2 : short === 127 ? 8 : 0;
+      const begin = at + 2 + extended;
+      const length =
+        extended === 2
+          ? out.readUInt16BE(at + 2)
+          : extended === 8
+            ? Number(out.readBigUInt64BE(at + 2))
+            : short;
+      const body = begin + (second >= 0x80 ? 4 : 0);
+      if (body > begin) {
+        const key = Buffer.from(out.subarray(begin, body));
+        for (let index = 0; body + index < Math.min(out.length, body + length); index += 1) {
+          out[body + index] = (out[body + index] ?? 0) ^ (key[index % 4] ?? 0);
+        }
+        out.fill(0, begin, body);
+      }
+      at = body + length;
+    }
+    return out;
+  }
+
   it("end the same way in whatever pieces they come", async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 80 }), cuts, async (bytes, sizes) => {
@@ -153,7 +180,9 @@ describe("frames of a WebSocket, whatever comes", () => {
           await filtered(cut(Buffer.from(bytes), sizes)),
         ];
         assert.equal(whole instanceof Error, pieces instanceof Error);
-        if (Buffer.isBuffer(whole)) assert.deepEqual(pieces, whole);
+        if (Buffer.isBuffer(whole) && Buffer.isBuffer(pieces)) {
+          assert.deepEqual(unmasked(pieces), unmasked(whole));
+        }
       }),
       { numRuns: fuzzRuns(150) },
     );

@@ -200,11 +200,13 @@ export class Reviews implements Ending {
     this.#store.dispose();
   }
 
-  /** A new state is read at once, and what a commit of a part, or its undoing, has left. */
+  /** A new state is read at once, and what a commit of a part, or its undoing, has left: when it is done, for while a commit
+   * is on its way nothing is read. */
   #onStatus(transaction: LiveTransaction): void {
     const { state } = transaction.status;
+    const readable = String(reviewable.has(transaction.state));
     const commits = transaction.commits.list().map((one) => `${one.commit} ${one.state}`);
-    const seen = [state, ...commits].join("\n");
+    const seen = [state, readable, ...commits].join("\n");
     if (this.#states.get(transaction.id) === seen) return;
     this.#states.set(transaction.id, seen);
     if (state === "discarded") this.#forget(transaction.id);
@@ -236,8 +238,9 @@ export class Reviews implements Ending {
       return;
     }
     this.load(shown).catch((error: unknown) => {
-      // While the fork is made or the supervisor ends there is no change set to speak of.
       if (!(error instanceof Failure)) this.#onError(error);
+      // While the fork is made or the supervisor ends there is no change set to speak of: the next status asks again.
+      this.#states.delete(shown.id);
     });
   }
 }
