@@ -161,7 +161,7 @@ export class AttackWorld {
     this.#listener?.kill("SIGKILL");
     this.#datagrams?.close();
     await Promise.all(this.#servers.map(closeServer));
-    rmSync(this.root, { recursive: true, force: true });
+    rmSync(this.root, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
   }
 
   #write(file: string, content: string, mode: number): void {

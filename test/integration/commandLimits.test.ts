@@ -88,7 +88,7 @@ describe("what is shown of a program's place", () => {
     ])
       mkdirSync(path.join(home, name), { recursive: true });
   });
-  afterEach(() => rmSync(home, { recursive: true, force: true }));
+  afterEach(() => rmSync(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 }));
 
   const check = (file: string, content: string, shown: readonly string[]): void => {
     const program = path.join(home, file);

@@ -38,7 +38,7 @@ describe("policy files", () => {
     mkdirSync(path.join(workspace, ".holdfast"), { recursive: true });
     mkdirSync(path.join(root, "config/holdfast"), { recursive: true });
   });
-  afterEach(() => rmSync(root, { recursive: true, force: true }));
+  afterEach(() => rmSync(root, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 }));
 
   const write = (file: string, content: string) => writeFileSync(file, content, { mode: 0o600 });
   const code = (run: () => unknown): string => {

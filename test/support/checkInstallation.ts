@@ -27,7 +27,11 @@ export async function checkInstallation(): Promise<{ directory: string; remove()
     logLevel: "error",
   });
   installCompiler("typescript", join(directory, "typescript"));
-  return { directory, remove: () => rmSync(directory, { recursive: true, force: true }) };
+  return {
+    directory,
+    remove: () =>
+      rmSync(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 }),
+  };
 }
 
 /** Puts the compiler of one of our development dependencies at `to`, with what it needs to run. */

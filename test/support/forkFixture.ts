@@ -106,7 +106,7 @@ export class ForkFixture {
 
   [Symbol.dispose](): void {
     execFileSync("chmod", ["-R", "u+rwX", this.root]);
-    rmSync(this.root, { recursive: true, force: true });
+    rmSync(this.root, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
   }
 }
 

@@ -95,7 +95,7 @@ export type Planted =
 export function plant(root: string, tree: Readonly<Record<string, Planted | null>>): void {
   for (const [at, planted] of Object.entries(tree)) {
     const file = path.join(root, at);
-    rmSync(file, { recursive: true, force: true });
+    rmSync(file, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
     if (planted === null) continue;
     mkdirSync(path.dirname(file), { recursive: true });
     if (typeof planted === "string" || planted instanceof Uint8Array) writeFileSync(file, planted);
@@ -220,8 +220,8 @@ export class PublishFixture {
 
   [Symbol.dispose](): void {
     if (process.getuid?.() !== 0) execFileSync("chmod", ["-R", "u+rwX", this.root]);
-    rmSync(this.root, { recursive: true, force: true });
-    rmSync(this.workspace, { recursive: true, force: true });
+    rmSync(this.root, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+    rmSync(this.workspace, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
   }
 }
 

@@ -69,7 +69,7 @@ export function makeSandboxFixture(): SandboxFixture {
     };
   };
   const remove = (): void => {
-    rmSync(root, { recursive: true, force: true });
+    rmSync(root, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
   };
   return { root, workspace, shadow, door, spec, remove };
 }

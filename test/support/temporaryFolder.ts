@@ -6,7 +6,10 @@ import path from "node:path";
 export function temporaryFolders(): () => string {
   const made: string[] = [];
   afterEach(() => {
-    for (const folder of made.splice(0)) rmSync(folder, { recursive: true, force: true });
+    // A process that a test has ended may still write a last file while its folder goes.
+    const patient = { maxRetries: 10, retryDelay: 50 };
+    for (const folder of made.splice(0))
+      rmSync(folder, { recursive: true, force: true, ...patient });
   });
   return () => {
     const folder = realpathSync(mkdtempSync(path.join(tmpdir(), "holdfast-test-")));
