@@ -68,6 +68,8 @@ describe("agents in their own interfaces", () => {
               ...process.env,
               HOLDFAST_HOME: world.home,
               XDG_CONFIG_HOME: path.join(world.home, "config"),
+              // With it Gemini CLI takes no terminal for one.
+              CI: undefined,
               [variable]: agentProgram(agent),
               ...env(model.url, "sk-a-key"),
             },
