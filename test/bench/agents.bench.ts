@@ -142,7 +142,7 @@ export const bench: Bench = {
         figureOf("the same with `cat` for the hook", "ms", nothing),
       ];
     } finally {
-      fs.rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+      fs.rmSync(folder, { recursive: true, force: true, maxRetries: 15, retryDelay: 100 });
     }
   },
 };

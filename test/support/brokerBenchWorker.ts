@@ -7,10 +7,10 @@ import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer as createHttp, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createHttps } from "node:https";
+import { createRequire } from "node:module";
 import { connect, type AddressInfo, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { pathToFileURL } from "node:url";
 import { parsePolicy } from "../../src/core/policy/parsePolicy.ts";
 import { PolicyBook } from "../../src/core/policy/policyBook.ts";
 import { createCertificateAuthority } from "../../src/node/broker/certificates.ts";
@@ -129,7 +129,8 @@ interface Mockttp {
 }
 
 async function mockttp(input: WorkerInput): Promise<Ready> {
-  const library = (await import(pathToFileURL(input.mockttp ?? "").href)) as Mockttp;
+  const entry = input.mockttp ?? "";
+  const library = createRequire(entry)(entry) as Mockttp;
   const https = await library.generateCACertificate();
   const server = library.getLocal({ https, http2: true });
   await server.start();
