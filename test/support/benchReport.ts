@@ -14,6 +14,8 @@ export interface BenchGroup {
   /** What it was measured beside, with versions. */
   readonly peers?: Readonly<Record<string, string>>;
   readonly unavailable?: string;
+  /** When and on what it was measured, where that was not with the rest. */
+  readonly taken?: string;
   /** Why it ended early; the other benches are not touched by it. */
   readonly failed?: string;
   readonly figures: readonly Figure[];
@@ -46,8 +48,10 @@ export function benchMarkdown({ date, machine, groups }: BenchReport): string {
   return `${lines.join("\n")}\n`;
 }
 
-function linesOf({ title, peers, unavailable, failed, figures, unanswered }: BenchGroup): string[] {
+function linesOf(group: BenchGroup): string[] {
+  const { title, peers, taken, unavailable, failed, figures, unanswered } = group;
   const lines = [`## ${title}`, ""];
+  if (taken !== undefined) lines.push(`Measured on ${taken}.`, "");
   if (peers !== undefined && Object.keys(peers).length > 0) {
     const all = Object.entries(peers).map(([name, version]) => `${name} ${version}`);
     lines.push(`Beside: ${all.join(", ")}`, "");
