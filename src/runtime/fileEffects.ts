@@ -63,6 +63,7 @@ export class FileEffects {
     this.#ended.push(call);
     if (this.#ended.length > remembered) this.#ended.shift();
     this.#fresher.push(call);
+    if (this.#fresher.length > remembered) this.#fresher.shift();
     if (harmless.has(call.toolKind)) return;
     this.#look();
   }
