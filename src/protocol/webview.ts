@@ -12,6 +12,7 @@
  * `zod/mini` keeps the bundle inside its budget; the JIT of zod is off in the webview, whose CSP forbids `new Function`.
  */
 import * as z from "zod/mini";
+import { toolKinds } from "../base/toolKind.ts";
 
 export const webviewVersion = 1;
 
@@ -35,16 +36,7 @@ export type RowAction = (typeof rowActions)[number];
 
 /** Names of the pictures in webview/icons.ts. */
 export const rowIcons = [
-  "read",
-  "edit",
-  "delete",
-  "move",
-  "search",
-  "execute",
-  "think",
-  "fetch",
-  "agent",
-  "other",
+  ...toolKinds,
   "process",
   "file",
   "request",

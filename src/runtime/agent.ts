@@ -1,4 +1,5 @@
-import type { Coverage, ToolKind } from "../core/journal/entry.ts";
+import type { ToolKind } from "../base/toolKind.ts";
+import type { Coverage } from "../core/journal/entry.ts";
 import type { AgentLaunch } from "./ports.ts";
 
 /** How a call ended, as the agent tells it. `ran`: it ran, and whether it failed is not said; the exit code of the process

@@ -4,14 +4,13 @@
  */
 import type {
   BackendName,
-  BlastRadius,
   CheckStatus,
   Diagnostic,
   Entry,
   EntryDraft,
   FileChangeKind,
+  HeldCall,
   Kept,
-  Reversibility,
 } from "../core/journal/entry.ts";
 
 /** Where a transaction keeps its state; every directory is 0700 and outside the workspace and the sandbox. */
@@ -294,21 +293,10 @@ export interface Sandboxes {
 }
 
 /** A held call as the broker asks for it; resolved by a person through the supervisor. */
-export interface HoldRequest {
-  readonly request: string;
+export interface HoldRequest extends HeldCall {
   /** Who holds it; left out: the broker. */
   readonly source?: "broker" | "mcp";
   readonly parent?: number;
-  readonly summary: string;
-  readonly rule: string;
-  readonly reason: string;
-  readonly reversibility: Reversibility;
-  readonly wayBack?: string;
-  readonly blastRadius?: BlastRadius;
-  /** The policy rule that an approval as a rule adds, as JSON; absent where no rule can allow the call. */
-  readonly ruleToAdd?: string;
-  readonly payload: Kept;
-  readonly payloadSha256: string;
 }
 
 export interface Decision {

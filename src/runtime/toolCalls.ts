@@ -1,4 +1,5 @@
-import type { EntryOf, ToolKind } from "../core/journal/entry.ts";
+import type { ToolKind } from "../base/toolKind.ts";
+import type { EntryOf } from "../core/journal/entry.ts";
 import type { AgentEvent } from "./agent.ts";
 import type { Journal } from "./journal.ts";
 

@@ -18,6 +18,8 @@
  * is appended, and the entry holds a {@link BlobRef}. Values of secrets never reach either.
  */
 
+import type { ToolKind } from "../../base/toolKind.ts";
+
 /** Who told us: an agent's hook, an ACP session, an event stream, the MCP gateway, the broker, the kernel, a scan of
  * files, a person, or Holdfast itself. */
 export type EntrySource =
@@ -45,18 +47,21 @@ export type JsonValue =
 
 export type BackendName = "snapshot" | "clone" | "overlay" | "copy";
 
-/** What a tool call does in the words of the Agent Client Protocol. */
-export type ToolKind =
-  | "read"
-  | "edit"
-  | "delete"
-  | "move"
-  | "search"
-  | "execute"
-  | "think"
-  | "fetch"
-  | "agent"
-  | "other";
+/** A call that waits for a person, as its card shows it. */
+export interface HeldCall {
+  readonly request: string;
+  readonly summary: string;
+  readonly rule: string;
+  readonly reason: string;
+  readonly reversibility: Reversibility;
+  readonly wayBack?: string;
+  readonly blastRadius?: BlastRadius;
+  /** The policy rule that an approval as a rule adds, as JSON; absent where no rule can allow the call. */
+  readonly ruleToAdd?: string;
+  /** The exact bytes that will be sent (head and body), secrets as placeholders, and their hash. */
+  readonly payload: Kept;
+  readonly payloadSha256: string;
+}
 
 /** How much an agent tells: `full` (every tool call with arguments and results), `partial`, or nothing. */
 export type Coverage = "full" | "partial" | "effects-only";
@@ -222,21 +227,7 @@ interface EffectBody {
     readonly rule: string;
     readonly reason: string;
   };
-  readonly "hold.opened": {
-    readonly hold: string;
-    readonly request: string;
-    readonly summary: string;
-    readonly rule: string;
-    readonly reason: string;
-    readonly reversibility: Reversibility;
-    readonly wayBack?: string;
-    readonly blastRadius?: BlastRadius;
-    /** The policy rule that an approval as a rule adds, as JSON; absent where no rule can allow the call. */
-    readonly ruleToAdd?: string;
-    /** The exact bytes that will be sent (head and body), secrets as placeholders, and their hash. */
-    readonly payload: Kept;
-    readonly payloadSha256: string;
-  };
+  readonly "hold.opened": HeldCall & { readonly hold: string };
   readonly "hold.decided": {
     readonly hold: string;
     readonly decision: "approve" | "deny" | "abort";

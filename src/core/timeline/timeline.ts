@@ -1,10 +1,10 @@
 import { stepTitle } from "../check/stepWords.ts";
 import type { CheckStatus, Entry, EntryOf } from "../journal/entry.ts";
+import { NodeTree } from "./nodeTree.ts";
 import { PublishRows } from "./publishRows.ts";
 import { SpokenRow } from "./spokenRow.ts";
 import {
   newNode,
-  stricter,
   timelineGroups,
   type GrowingNode,
   type NodeStatus,
@@ -36,8 +36,7 @@ const endOfCheck: Readonly<Record<CheckStatus, NodeStatus>> = {
  * - `apply` is proportional to the depth of the node, never to the length of the journal.
  */
 export class Timeline {
-  readonly #nodes = new Map<number, GrowingNode>();
-  readonly #roots: number[] = [];
+  readonly #tree = new NodeTree();
   readonly #requests = new Map<string, number>();
   readonly #holds = new Map<string, number>();
   readonly #calls = new Map<string, number>();
@@ -73,28 +72,28 @@ export class Timeline {
       case "hold.decided":
         return this.#holdDecided(entry);
       case "secret.used":
-        return this.#join(this.#requests.get(entry.request), entry);
+        return this.#tree.join(this.#requests.get(entry.request), entry);
       default:
         return this.#applyReview(entry);
     }
   }
 
   node(id: number): TimelineNode | undefined {
-    return this.#nodes.get(id);
+    return this.#tree.get(id);
   }
 
   /** Number of nodes, collapsed rows included. */
   get size(): number {
-    return this.#nodes.size;
+    return this.#tree.size;
   }
 
   /** Root nodes in order of appearance. */
   roots(): readonly number[] {
-    return this.#roots;
+    return this.#tree.roots;
   }
 
   groupOf(id: number): TimelineGroup {
-    const node = this.#nodes.get(id);
+    const node = this.#tree.get(id);
     if (node === undefined) return "reversible";
     return node.effects.holds > 0 ? "held" : node.reversibility;
   }
@@ -102,7 +101,7 @@ export class Timeline {
   /** Root nodes of every group, in order of appearance. */
   groups(): ReadonlyMap<TimelineGroup, readonly number[]> {
     const groups = new Map<TimelineGroup, number[]>(timelineGroups.map((group) => [group, []]));
-    for (const id of this.#roots) groups.get(this.groupOf(id))?.push(id);
+    for (const id of this.#tree.roots) groups.get(this.groupOf(id))?.push(id);
     return groups;
   }
 
@@ -136,7 +135,7 @@ export class Timeline {
       case "commits.abandoned":
         return this.#publishEnded(entry);
       case "agent.event":
-        if (this.#spoken.continues(entry)) return this.#join(this.#spoken.row, entry);
+        if (this.#spoken.continues(entry)) return this.#tree.join(this.#spoken.row, entry);
         return this.#open(entry, newNode(entry, "event", { title: entry.event }));
       case "alert": {
         const status = "failed";
@@ -149,8 +148,8 @@ export class Timeline {
 
   #publishEnded(entry: Parameters<PublishRows["ended"]>[0]): readonly number[] {
     const { told, status, about } = this.#publishes.ended(entry);
-    const changed = this.#join(told, entry, (node) => (node.status = status));
-    const commit = about === undefined ? undefined : this.#nodes.get(about.row);
+    const changed = this.#tree.join(told, entry, (node) => (node.status = status));
+    const commit = about === undefined ? undefined : this.#tree.get(about.row);
     if (about === undefined || commit === undefined || about.row === told) return changed;
     commit.status = about.status;
     return [...changed, about.row];
@@ -160,7 +159,7 @@ export class Timeline {
   #checkStarted(entry: EntryOf<"check.started">): readonly number[] {
     if (this.#checks.size > 0) {
       return [...this.#checks.values()].flatMap((id) =>
-        this.#join(id, entry, (node) => (node.status = "running")),
+        this.#tree.join(id, entry, (node) => (node.status = "running")),
       );
     }
     const node = newNode(entry, "check", { title: "all", status: "running" });
@@ -178,7 +177,7 @@ export class Timeline {
     // The row that stood for all of them is now that of the first that answers.
     this.#checks.delete("all");
     this.#checks.set(check, id);
-    return this.#join(id, entry, (node) => {
+    return this.#tree.join(id, entry, (node) => {
       node.title = check;
       node.status = endOfCheck[status];
       node.durationMs = durationMs;
@@ -189,7 +188,7 @@ export class Timeline {
   /** The row stays running: the answer is still to come. */
   #checkProvisional(entry: EntryOf<"check.provisional">): readonly number[] {
     const id = this.#checks.get(entry.check) ?? this.#checks.get("all");
-    return this.#join(id, entry, (node) => {
+    return this.#tree.join(id, entry, (node) => {
       if (node.status !== "running") return;
       node.target = `provisional: +${entry.introduced.length} −${entry.resolved.length}`;
     });
@@ -199,12 +198,12 @@ export class Timeline {
   #checkStep(entry: EntryOf<"check.step">): readonly number[] {
     const node = newNode(entry, "check", { title: stepTitle(entry) });
     node.parent = this.#nodeOfEntry(entry.parent) ?? this.#checks.get(entry.check);
-    const changed = [...this.#adopt(node)];
+    const changed = [...this.#tree.add(node)];
     for (const call of entry.calls) {
-      const tool = this.#nodes.get(call);
+      const tool = this.#tree.get(call);
       if (tool === undefined) continue;
       (tool.steps ??= []).push(entry);
-      if (call !== node.parent) changed.push(...this.#upwards(call));
+      if (call !== node.parent) changed.push(...this.#tree.upwards(call));
     }
     return changed;
   }
@@ -221,7 +220,7 @@ export class Timeline {
   }
 
   #toolFinished(entry: EntryOf<"tool.finished">): readonly number[] {
-    return this.#join(entry.parent ?? this.#calls.get(entry.call), entry, (node) => {
+    return this.#tree.join(entry.parent ?? this.#calls.get(entry.call), entry, (node) => {
       node.status = entry.status;
       node.durationMs = entry.durationMs ?? elapsed(node.at, entry.at);
     });
@@ -229,10 +228,10 @@ export class Timeline {
 
   #processExec(entry: EntryOf<"process.exec">): readonly number[] {
     const known = this.#processes.get(entry.pid);
-    const same = known === undefined ? undefined : this.#nodes.get(known);
+    const same = this.#tree.get(known);
     // The same process runs another program: one node, two entries.
     if (same?.status === "running" && same.parent === entry.parent) {
-      return this.#join(known, entry, (node) => {
+      return this.#tree.join(known, entry, (node) => {
         node.title = entry.argv.join(" ");
         node.target = entry.program;
       });
@@ -244,12 +243,12 @@ export class Timeline {
     });
     return this.#open(entry, node, (id) => {
       this.#processes.set(entry.pid, id);
-      this.#count(id, "processes", 1);
+      this.#tree.count(id, "processes", 1);
     });
   }
 
   #processExit(entry: EntryOf<"process.exit">): readonly number[] {
-    return this.#join(this.#processes.get(entry.pid), entry, (node) => {
+    return this.#tree.join(this.#processes.get(entry.pid), entry, (node) => {
       node.status = entry.exitCode === 0 ? "ok" : "failed";
       node.durationMs = entry.durationMs;
     });
@@ -261,8 +260,8 @@ export class Timeline {
       target: entry.path,
     });
     return this.#open(entry, node, (id) => {
-      this.#count(id, "files", 1);
-      const parent = entry.parent === undefined ? undefined : this.#nodes.get(entry.parent);
+      this.#tree.count(id, "files", 1);
+      const parent = this.#tree.get(entry.parent);
       if (parent?.kind === "tool" && readers.has(parent.target)) {
         parent.mismatch = `said ${parent.target}, changed ${entry.path}`;
       }
@@ -281,7 +280,7 @@ export class Timeline {
     const collapses = entry.traffic === "model" || entry.traffic === "disclosure";
     if (collapses && entry.parent === undefined) {
       node.parent = this.#collapsedRow(entry);
-      return this.#adopt(node, (id) => this.#registerRequest(id, entry));
+      return this.#tree.add(node, (id) => this.#registerRequest(id, entry));
     }
     if (collapses) this.#collapsedRow(entry, entry.seq);
     // Seen under its tool call, counted in its host's row: it does not lift the call's class.
@@ -291,7 +290,7 @@ export class Timeline {
 
   #registerRequest(id: number, entry: EntryOf<"request.started">): void {
     this.#requests.set(entry.request, id);
-    this.#count(id, "requests", 1);
+    this.#tree.count(id, "requests", 1);
   }
 
   /** The collapsed row of a host, or of the model; made on first use. `member` also adds a request seen elsewhere. */
@@ -307,10 +306,9 @@ export class Timeline {
       row.id = id;
       row.entries = [];
       row.reversibility = "irreversible";
-      this.#nodes.set(id, row);
-      this.#roots.push(id);
+      this.#tree.add(row);
     }
-    const row = this.#nodes.get(id);
+    const row = this.#tree.get(id);
     if (row !== undefined && member !== undefined) {
       row.entries.push(member);
       row.effects.requests += 1;
@@ -319,14 +317,14 @@ export class Timeline {
   }
 
   #requestFinished(entry: EntryOf<"request.finished">): readonly number[] {
-    return this.#join(this.#requests.get(entry.request), entry, (node) => {
+    return this.#tree.join(this.#requests.get(entry.request), entry, (node) => {
       if (node.status === "running") node.status = entry.error === undefined ? "ok" : "failed";
       node.durationMs = entry.durationMs;
     });
   }
 
   #verdict(entry: EntryOf<"verdict">): readonly number[] {
-    return this.#join(this.#requests.get(entry.request), entry, (node) => {
+    return this.#tree.join(this.#requests.get(entry.request), entry, (node) => {
       node.verdict = entry.verdict;
       node.rule = entry.rule;
       if (entry.verdict === "hold") node.status = "held";
@@ -347,17 +345,17 @@ export class Timeline {
     });
     const open = (id: number): void => {
       this.#holds.set(entry.hold, id);
-      this.#count(id, "holds", 1);
+      this.#tree.count(id, "holds", 1);
     };
-    return request === undefined ? this.#open(entry, node, open) : this.#adopt(node, open);
+    return request === undefined ? this.#open(entry, node, open) : this.#tree.add(node, open);
   }
 
   #holdDecided(entry: EntryOf<"hold.decided">): readonly number[] {
     const id = this.#holds.get(entry.hold);
-    const changed = this.#join(id, entry, (node) => {
-      if (node.status === "held") this.#count(node.id, "holds", -1);
+    const changed = this.#tree.join(id, entry, (node) => {
+      if (node.status === "held") this.#tree.count(node.id, "holds", -1);
       node.status = entry.decision === "approve" ? "ok" : "denied";
-      const request = node.parent === undefined ? undefined : this.#nodes.get(node.parent);
+      const request = this.#tree.get(node.parent);
       if (entry.decision === "approve") {
         if (request?.status === "held") request.status = "running";
         return;
@@ -372,75 +370,17 @@ export class Timeline {
   #neverHappened(node: GrowingNode): void {
     node.status = "denied";
     node.reversibility = "reversible";
-    this.#reclass(node.parent);
+    this.#tree.reclass(node.parent);
   }
 
   /** Opens a node under the entry's parent, or as a root. */
   #open(entry: Entry, node: GrowingNode, register?: (id: number) => void): readonly number[] {
     node.parent = this.#nodeOfEntry(entry.parent);
-    return this.#adopt(node, register);
+    return this.#tree.add(node, register);
   }
 
   #nodeOfEntry(seq: number | undefined): number | undefined {
-    return seq !== undefined && this.#nodes.has(seq) ? seq : undefined;
-  }
-
-  #adopt(node: GrowingNode, register?: (id: number) => void): readonly number[] {
-    this.#nodes.set(node.id, node);
-    if (node.parent === undefined) this.#roots.push(node.id);
-    else this.#nodes.get(node.parent)?.children.push(node.id);
-    register?.(node.id);
-    this.#lift(node);
-    return this.#upwards(node.id);
-  }
-
-  /** Adds an entry to a node that exists. */
-  #join(
-    id: number | undefined,
-    entry: Entry,
-    change?: (node: GrowingNode) => void,
-  ): readonly number[] {
-    const node = id === undefined ? undefined : this.#nodes.get(id);
-    if (node === undefined) return [];
-    node.entries.push(entry.seq);
-    change?.(node);
-    return this.#upwards(node.id);
-  }
-
-  #upwards(id: number): readonly number[] {
-    const path: number[] = [];
-    for (let at: number | undefined = id; at !== undefined; at = this.#nodes.get(at)?.parent) {
-      path.push(at);
-    }
-    return path;
-  }
-
-  #count(id: number, what: keyof GrowingNode["effects"], by: number): void {
-    for (const at of this.#upwards(id)) {
-      const node = this.#nodes.get(at);
-      if (node !== undefined) node.effects[what] += by;
-    }
-  }
-
-  /** Raises the class of everything above a node. */
-  #lift(node: GrowingNode): void {
-    for (const at of this.#upwards(node.id)) {
-      const above = this.#nodes.get(at);
-      if (above !== undefined)
-        above.reversibility = stricter(above.reversibility, node.reversibility);
-    }
-  }
-
-  /** Works out a class again from the children, upwards: after something turned out not to have happened. */
-  #reclass(id: number | undefined): void {
-    for (let at = id; at !== undefined; at = this.#nodes.get(at)?.parent) {
-      const node = this.#nodes.get(at);
-      if (node === undefined || node.kind === "disclosures" || node.kind === "model") return;
-      const classes = node.children.map(
-        (child) => this.#nodes.get(child)?.reversibility ?? "reversible",
-      );
-      node.reversibility = classes.reduce(stricter, "reversible");
-    }
+    return this.#tree.get(seq)?.id;
   }
 }
 

@@ -1,13 +1,11 @@
 import type {
   ApprovalScope,
   BackendName,
-  BlastRadius,
   ChangeCounts,
   Coverage,
   Entry,
   EntryOf,
-  Kept,
-  Reversibility,
+  HeldCall,
 } from "../journal/entry.ts";
 
 /** DESIGN §1: `open → sealed → publishing → committed` or `discarded`; `committed → undone`; `interrupted` when its
@@ -23,20 +21,10 @@ export type StateName =
   | "failed";
 
 /** A hold that waits for a person. */
-export interface OpenHold {
+export interface OpenHold extends HeldCall {
   readonly hold: string;
   readonly openedAt: string;
   readonly seq: number;
-  readonly request: string;
-  readonly summary: string;
-  readonly rule: string;
-  readonly reason: string;
-  readonly reversibility: Reversibility;
-  readonly wayBack?: string;
-  readonly blastRadius?: BlastRadius;
-  readonly ruleToAdd?: string;
-  readonly payload: Kept;
-  readonly payloadSha256: string;
 }
 
 /** One commit out of the transaction. */

@@ -1,18 +1,7 @@
 import * as z from "zod";
-import type { ToolKind } from "../../core/journal/entry.ts";
+import { toolKindOf, type ToolKind } from "../../base/toolKind.ts";
 import type { AgentEvent, CallStatus } from "../../runtime/agent.ts";
 import { titleOf } from "./toolTitle.ts";
-
-const toolKinds: ReadonlySet<string> = new Set<ToolKind>([
-  "read",
-  "edit",
-  "delete",
-  "move",
-  "search",
-  "execute",
-  "think",
-  "fetch",
-]);
 
 /** A member of a wrong type counts as left out: the rest of what is said still stands. */
 const text = z.string().nullish().catch(undefined);
@@ -148,7 +137,7 @@ export class AcpTranslator {
     return {
       name: named ?? known?.name,
       title: update.title ?? known?.title,
-      toolKind: toolKinds.has(kind) ? (kind as ToolKind) : "other",
+      toolKind: toolKindOf(kind),
       input: isEmpty(update.rawInput) ? known?.input : update.rawInput,
       locations: isEmpty(update.locations) ? known?.locations : update.locations,
     };

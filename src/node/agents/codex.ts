@@ -1,5 +1,5 @@
 import path from "node:path";
-import type { ToolKind } from "../../core/journal/entry.ts";
+import type { ToolKind } from "../../base/toolKind.ts";
 import type { AgentAdapter, AgentProgram, LaunchRequest } from "../../runtime/agent.ts";
 import type { AgentLaunch, AgentSecret } from "../../runtime/ports.ts";
 import { hookProgram, nativeInside, sandboxHome } from "../sandbox/insidePaths.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { ToolKind } from "../../core/journal/entry.ts";
+import type { ToolKind } from "../../base/toolKind.ts";
 import type { AgentEvent, AgentTranslator, CallStatus } from "../../runtime/agent.ts";
 import { hookLine } from "./hookLine.ts";
 import { eventName } from "./scriptedEvents.ts";

@@ -1,19 +1,7 @@
 import * as z from "zod";
+import { toolKinds } from "../../base/toolKind.ts";
 import type { AgentEvent, AgentTranslator } from "../../runtime/agent.ts";
 import { hookLine } from "./hookLine.ts";
-
-const toolKind = z.enum([
-  "read",
-  "edit",
-  "delete",
-  "move",
-  "search",
-  "execute",
-  "think",
-  "fetch",
-  "agent",
-  "other",
-]);
 
 /** The plain form: one JSON object a line on the agent socket. */
 const scriptedEvent = z.discriminatedUnion("event", [
@@ -21,7 +9,7 @@ const scriptedEvent = z.discriminatedUnion("event", [
     event: z.literal("tool.started"),
     call: z.string(),
     tool: z.string(),
-    toolKind: toolKind.catch("other"),
+    toolKind: z.enum(toolKinds).catch("other"),
     title: z.string(),
     input: z.unknown(),
     agent: z.string().optional(),

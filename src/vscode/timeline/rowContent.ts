@@ -1,3 +1,4 @@
+import { toolKindOf } from "../../base/toolKind.ts";
 import { bytesText, plural } from "../../base/words.ts";
 import { diagnosticWords, stepTitle } from "../../core/check/stepWords.ts";
 import type { Entry, EntryOf } from "../../core/journal/entry.ts";
@@ -12,20 +13,7 @@ export interface RowPlace {
   readonly siblings?: number;
 }
 
-const toolIcons: ReadonlySet<string> = new Set<RowIcon>([
-  "read",
-  "edit",
-  "delete",
-  "move",
-  "search",
-  "execute",
-  "think",
-  "fetch",
-  "agent",
-]);
-
-const kindIcons: Readonly<Record<TimelineNode["kind"], RowIcon>> = {
-  tool: "other",
+const kindIcons: Readonly<Record<Exclude<TimelineNode["kind"], "tool">, RowIcon>> = {
   process: "process",
   file: "file",
   request: "request",
@@ -52,10 +40,7 @@ export function nodeRow(
   return {
     id,
     role: "row",
-    icon:
-      node.kind === "tool" && toolIcons.has(node.target)
-        ? (node.target as RowIcon)
-        : kindIcons[node.kind],
+    icon: node.kind === "tool" ? toolKindOf(node.target) : kindIcons[node.kind],
     class: node.effects.holds > 0 ? "held" : node.reversibility,
     status: statusOf(node),
     ...place,

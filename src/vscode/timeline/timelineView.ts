@@ -1,4 +1,5 @@
-import type { Entry, ToolKind } from "../../core/journal/entry.ts";
+import type { ToolKind } from "../../base/toolKind.ts";
+import type { Entry } from "../../core/journal/entry.ts";
 import { Timeline } from "../../core/timeline/timeline.ts";
 import { shiftWindow, type RowWindow } from "../../protocol/rowWindow.ts";
 import {
