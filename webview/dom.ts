@@ -40,7 +40,12 @@ export function setAttribute(target: Element, name: string, value: string | unde
   }
 }
 
-/** Sets text, touching the document only when it differs. */
+/** Sets text, touching the document only when it differs; a text that is there takes the new one. */
 export function setText(target: Node, text: string): void {
-  if (target.textContent !== text) target.textContent = text;
+  const only = target.firstChild;
+  if (only instanceof Text && only.nextSibling === null) {
+    if (only.data !== text) only.data = text;
+  } else if (only !== null || text !== "") {
+    target.textContent = text;
+  }
 }

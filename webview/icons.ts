@@ -81,50 +81,33 @@ const extras = {
 
 export type PictureName = `icon-${RowIcon}` | `mark-${RowClass}` | keyof typeof extras;
 
-/** Puts every picture into the document once; {@link picture} refers to them. */
-export function installPictures(into: HTMLElement): void {
-  const sheet = document.createElementNS(svg, "svg");
-  sheet.setAttribute("class", "pictures");
-  sheet.setAttribute("aria-hidden", "true");
-  const add = (name: string, picture: Picture): void => {
-    const symbol = document.createElementNS(svg, "symbol");
-    symbol.setAttribute("id", name);
-    symbol.setAttribute("viewBox", "0 0 16 16");
-    const path = document.createElementNS(svg, "path");
-    path.setAttribute("d", picture.path);
-    if (picture.fill === true) {
-      path.setAttribute("fill", "currentColor");
-      path.setAttribute("fill-rule", "evenodd");
-    } else {
-      path.setAttribute("fill", "none");
-      path.setAttribute("stroke", "currentColor");
-      path.setAttribute("stroke-width", "1.2");
-      path.setAttribute("stroke-linecap", "round");
-      path.setAttribute("stroke-linejoin", "round");
-    }
-    symbol.append(path);
-    sheet.append(symbol);
-  };
-  for (const [name, picture] of Object.entries(icons)) add(`icon-${name}`, picture);
-  for (const [name, picture] of Object.entries(marks)) add(`mark-${name}`, picture);
-  for (const [name, picture] of Object.entries(extras)) add(name, picture);
-  into.append(sheet);
-}
+const pictures = Object.fromEntries<Picture>([
+  ...Object.entries(icons).map(([name, one]) => [`icon-${name}`, one] as const),
+  ...Object.entries(marks).map(([name, one]) => [`mark-${name}`, one] as const),
+  ...Object.entries(extras),
+]) as Readonly<Record<PictureName, Picture>>;
 
-/** A reference to a picture; it is decoration, so that its place must say the same in words. */
+/**
+ * Makes a picture; it is decoration, so that its place must say the same in words. Its path is its own: a `<use>` of a shared
+ * one is copied into a shadow tree whenever its target changes, which is what a list that is scrolled does most.
+ */
 export function picture(name: PictureName | undefined, className = ""): SVGSVGElement {
   const made = document.createElementNS(svg, "svg");
   made.setAttribute("class", `picture ${className}`.trim());
   made.setAttribute("viewBox", "0 0 16 16");
   made.setAttribute("aria-hidden", "true");
-  made.append(document.createElementNS(svg, "use"));
+  made.append(document.createElementNS(svg, "path"));
   setPicture(made, name);
   return made;
 }
 
-/** Points an existing reference at another picture. */
+/** Shows another picture in place of the one that is shown, or none, which takes no room. */
 export function setPicture(target: SVGSVGElement, name: PictureName | undefined): void {
-  const use = target.firstElementChild;
-  const href = name === undefined ? "" : `#${name}`;
-  if (use !== null && use.getAttribute("href") !== href) use.setAttribute("href", href);
+  target.toggleAttribute("hidden", name === undefined);
+  if (name === undefined) return;
+  const { path, fill } = pictures[name];
+  const shown = target.firstElementChild;
+  if (shown === null || shown.getAttribute("d") === path) return;
+  shown.setAttribute("d", path);
+  target.classList.toggle("solid", fill === true);
 }

@@ -1,5 +1,6 @@
 import type { Row, RowAction, Splice } from "../src/protocol/webview.ts";
 import { element } from "./dom.ts";
+import { BlankRows } from "./blankRows.ts";
 import { RowCache } from "./rowCache.ts";
 import { RowOffsets, spliceTall, type RowMetrics, type Tall } from "./rowOffsets.ts";
 import { RowView, type Span } from "./rowView.ts";
@@ -15,12 +16,19 @@ export interface RowListHost {
 
 const ahead = 12;
 const windowRows = 240;
+/** So many rows before the window's end in the direction of a scroll the next window is asked for, with so many behind. */
+const leadRows = 60;
+const behindRows = 40;
+/** A list that has not been scrolled for so long stands still. */
+const restMs = 150;
 const pageRows = 10;
 
 /**
  * The list of rows: hand-made windowing over a pooled set of elements.
  *
  * - Only rows in sight, a few beyond, and the focused one have an element; elements are reused, never rebuilt.
+ * - What a frame of a scroll costs is styling. So an element that is out of sight stays where it is until the list stands
+ *   still, and a row that has not come yet is an element without content, which is not filled and emptied again.
  * - Positions come from the host; the list knows no tree. Where the row at a position lies is {@link RowOffsets}.
  * - A change above the first row in sight moves the scroll position by as much, so that what is read stays put. At the
  *   very end of the list the end stays in sight.
@@ -33,23 +41,29 @@ export class RowList {
   readonly #cache = new RowCache();
   readonly #used = new Map<number, RowView>();
   readonly #free: RowView[] = [];
+  readonly #blanks = new BlankRows();
   #tall: readonly Tall[] = [];
   #offsets: RowOffsets;
   #span: Span = { ms: 1, shown: false };
   #focus = 0;
   #wanted = false;
   #frame = 0;
+  /** Where the list was scrolled to when it was drawn last. */
+  #drawnTop = 0;
+  #rest: ReturnType<typeof setTimeout> | undefined;
 
   constructor(host: RowListHost, metrics: RowMetrics) {
     this.#host = host;
     this.#metrics = metrics;
     this.#offsets = new RowOffsets(0, [], metrics);
     this.#spacer = element("div", { class: "rows", role: "tree", "aria-label": "Timeline" });
+    this.#spacer.append(this.#blanks.root);
     this.root.append(this.#spacer);
-    this.root.addEventListener("scroll", () => this.#draw(), { passive: true });
+    this.root.addEventListener("scroll", () => this.#scrolled(), { passive: true });
     this.root.addEventListener("keydown", (event) => this.#key(event));
     this.root.addEventListener("click", (event) => this.#click(event));
     this.root.addEventListener("focusin", (event) => this.#focusIn(event));
+    this.root.addEventListener("mouseover", (event) => this.#viewOf(event.target)?.[1].explain());
     new ResizeObserver(() => this.#soon()).observe(this.root);
   }
 
@@ -59,7 +73,7 @@ export class RowList {
 
   /** Takes a whole new layout; the scroll position is kept as far as there are rows. */
   setLayout(total: number, tall: readonly Tall[], span: Span): void {
-    this.#span = span;
+    this.#setSpan(span);
     this.#tall = tall;
     this.#offsets = new RowOffsets(total, tall, this.#metrics);
     this.#cache.clear();
@@ -85,7 +99,7 @@ export class RowList {
       this.#focus = moved(this.#focus, splice);
     }
     for (const [position, row] of rows) this.#cache.set(position, row);
-    this.#span = span;
+    this.#setSpan(span);
     this.#offsets = new RowOffsets(total, this.#tall, this.#metrics);
     this.#focus = Math.max(0, Math.min(this.#focus, total - 1));
     if (splices.length > 0) {
@@ -101,7 +115,7 @@ export class RowList {
   setRows(from: number, rows: readonly Row[]): void {
     this.#cache.fill(from, rows);
     this.#wanted = false;
-    this.#draw();
+    this.#soon();
   }
 
   /** Brings a row into sight and, on request, the focus to it. */
@@ -112,6 +126,12 @@ export class RowList {
 
   focus(): void {
     this.#setFocus(this.#focus, true);
+  }
+
+  /** Rows are drawn anew for another span only where it is seen. */
+  #setSpan(span: Span): void {
+    if (span.shown === this.#span.shown && (!span.shown || span.ms === this.#span.ms)) return;
+    this.#span = span;
   }
 
   #isAtEnd(): boolean {
@@ -131,34 +151,55 @@ export class RowList {
     });
   }
 
+  #scrolled(): void {
+    clearTimeout(this.#rest);
+    this.#rest = setTimeout(() => {
+      this.#rest = undefined;
+      this.#draw();
+    }, restMs);
+    this.#draw();
+  }
+
   #draw(): void {
     const { total } = this.#offsets;
-    const top = this.root.scrollTop;
-    const from = Math.max(0, this.#offsets.positionAt(top) - ahead);
-    const last = this.#offsets.positionAt(top + this.root.clientHeight);
-    const to = Math.min(total, last + 1 + ahead);
-    const wanted = new Set<number>();
-    for (let position = from; position < to; position++) wanted.add(position);
-    if (total > 0) wanted.add(this.#focus);
+    const { scrollTop: top, clientHeight: height } = this.root;
+    // What comes after a jump over all that is in sight is likely another one.
+    const around = this.#rest !== undefined && Math.abs(top - this.#drawnTop) > height ? 0 : ahead;
+    const from = Math.max(0, this.#offsets.positionAt(top) - around);
+    const to = Math.min(total, this.#offsets.positionAt(top + height) + 1 + around);
+    const focus = total > 0 ? this.#focus : -1;
     for (const [position, view] of this.#used) {
-      if (wanted.has(position)) continue;
+      if ((position >= from && position < to) || position === focus) continue;
       this.#used.delete(position);
       this.#free.push(view);
-      view.root.hidden = true;
     }
-    for (const position of wanted) this.#drawRow(position);
-    this.#request(from, to);
+    this.#blanks.begin();
+    for (let position = from; position < to; position++) this.#drawRow(position);
+    if (focus >= 0 && (focus < from || focus >= to)) this.#drawRow(focus);
+    const upper = this.#offsets.topOf(from);
+    const lower = this.#offsets.topOf(to);
+    for (const view of this.#free)
+      if (this.#rest === undefined || view.isWithin(upper, lower)) view.hide();
+    this.#blanks.end(upper, lower, this.#rest === undefined);
+    this.#request(from, to, Math.sign(top - this.#drawnTop));
+    this.#drawnTop = top;
   }
 
   #drawRow(position: number): void {
+    const row = this.#cache.at(position);
+    const top = this.#offsets.topOf(position);
+    const height = this.#offsets.heightOf(position);
     let view = this.#used.get(position);
     if (view === undefined) {
+      if (row === undefined && position !== this.#focus) {
+        this.#blanks.place(top, height);
+        return;
+      }
       view = this.#free.pop() ?? this.#makeView();
-      view.root.hidden = false;
       this.#used.set(position, view);
     }
-    view.place(this.#offsets.topOf(position), this.#offsets.heightOf(position));
-    view.show(this.#cache.at(position), this.#span);
+    view.place(top, height);
+    view.show(row, this.#span);
     view.focusable(position === this.#focus);
   }
 
@@ -168,28 +209,50 @@ export class RowList {
     return view;
   }
 
-  /** Asks for a window around what is in sight when a part of it is missing. */
-  #request(from: number, to: number): void {
-    const have = this.#cache.window;
-    let complete = from >= have.from && to <= have.to;
-    for (let position = from; complete && position < to; position++)
-      complete = this.#cache.at(position) !== undefined;
-    if (complete || to === 0) return;
+  /**
+   * Asks for a window when a part of what is drawn is missing, or of what comes next in the `direction` of a scroll: -1 up, 1
+   * down, 0 neither.
+   */
+  #request(from: number, to: number, direction: number): void {
     // One request at a time: on a fast scroll the answers to places long left would cost the frames. What comes is drawn,
     // and drawing asks for what is in sight then.
-    if (this.#wanted) return;
+    if (this.#wanted || to === 0) return;
+    const { total } = this.#offsets;
+    const first = direction < 0 ? Math.max(0, from - leadRows) : from;
+    const end = direction > 0 ? Math.min(total, to + leadRows) : to;
+    if (this.#has(first, end)) return;
     // With nothing to show yet, what is in sight comes first: a window costs by its rows, in the host and here.
-    const rows = have.from === have.to ? to - from : windowRows;
-    const start = Math.max(0, Math.floor((from + to - rows) / 2));
-    const count = Math.min(Math.max(rows, to - start), this.#offsets.total - start);
+    const empty = this.#cache.window.from === this.#cache.window.to;
+    const rows = empty ? to - from : Math.max(windowRows, to - from + behindRows);
+    const around = Math.floor((from + to - rows) / 2);
+    const start =
+      empty || direction === 0
+        ? around
+        : direction > 0
+          ? from - behindRows
+          : to + behindRows - rows;
+    const at = Math.max(0, Math.min(start, total - rows));
     this.#wanted = true;
-    this.#host.want(start, count);
+    this.#host.want(at, Math.min(rows, total - at));
+  }
+
+  #has(from: number, to: number): boolean {
+    const { window } = this.#cache;
+    if (from < window.from || to > window.to) return false;
+    for (let position = from; position < to; position++)
+      if (this.#cache.at(position) === undefined) return false;
+    return true;
+  }
+
+  #viewOf(target: EventTarget | null): readonly [number, RowView] | undefined {
+    const root = target instanceof Element ? target.closest(".row") : null;
+    if (root === null) return undefined;
+    for (const used of this.#used) if (used[1].root === root) return used;
+    return undefined;
   }
 
   #positionOf(target: EventTarget | null): number | undefined {
-    const root = target instanceof Element ? target.closest(".row") : null;
-    for (const [position, view] of this.#used) if (view.root === root) return position;
-    return undefined;
+    return this.#viewOf(target)?.[0];
   }
 
   #setFocus(position: number, take: boolean): void {

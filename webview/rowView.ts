@@ -22,17 +22,36 @@ const actionNames: Readonly<Record<RowAction, string>> = {
 
 type Effects = NonNullable<Row["effects"]>;
 
+const effectPictures = [
+  ["files", "icon-file"],
+  ["processes", "icon-process"],
+  ["requests", "icon-request"],
+] as const satisfies readonly (readonly [keyof Effects, PictureName])[];
+
 /** The moment range that a waterfall shows, in milliseconds since the transaction began. */
 export interface Span {
   readonly ms: number;
   readonly shown: boolean;
 }
 
-/** One pooled element of the list; it shows one row after another. */
+/** What a row shows while it is on its way. */
+const waiting: unique symbol = Symbol("waiting");
+
+/**
+ * One pooled element of the list; it shows one row after another. Scrolling does that to every element in every frame, so that
+ * each part is touched only when it differs, and kept when it will be wanted again.
+ */
 export class RowView {
   readonly root = element("div", { class: "row", role: "treeitem" });
-  #shown: Row | undefined;
+  #shown: Row | typeof waiting | undefined;
   #spanShown: Span | undefined;
+  #top = -1;
+  #height = -1;
+  #level = 0;
+  #focusable: boolean | undefined;
+  #actionsShown = "";
+  #effectsShown = "";
+  readonly #effectParts = new Map<keyof Effects, HTMLElement>();
   /** What a screen reader says; all that is only seen is hidden from it. */
   readonly #spoken = element("span", { class: "spoken" });
   readonly #twisty = picture("chevron", "twisty");
@@ -63,37 +82,50 @@ export class RowView {
     );
   }
 
-  get row(): Row | undefined {
-    return this.#shown;
-  }
-
   place(top: number, height: number): void {
-    this.root.style.transform = `translateY(${String(top)}px)`;
-    this.root.style.height = `${String(height)}px`;
+    if (top !== this.#top) this.root.style.transform = `translateY(${String(top)}px)`;
+    if (height !== this.#height) this.root.style.height = `${String(height)}px`;
+    this.#top = top;
+    this.#height = height;
   }
 
   focusable(yes: boolean): void {
+    if (yes === this.#focusable) return;
+    this.#focusable = yes;
     setAttribute(this.root, "tabindex", yes ? "0" : "-1");
     setAttribute(this.root, "aria-selected", yes ? "true" : "false");
     for (const action of this.#actions.children) setAttribute(action, "tabindex", yes ? "0" : "-1");
   }
 
+  /** Whether it lies between two distances from the top. */
+  isWithin(upper: number, lower: number): boolean {
+    return this.#top + this.#height > upper && this.#top < lower;
+  }
+
+  /** Until a row is shown again. */
+  hide(): void {
+    if (this.#shown === undefined) return;
+    this.#shown = undefined;
+    this.root.hidden = true;
+  }
+
+  /** Says in full what the row has no room for; asked for when the pointer is over it. */
+  explain(): void {
+    const row = this.#shown;
+    const text =
+      row === undefined || row === waiting || row.role === "block" ? undefined : hoverText(row);
+    setAttribute(this.root, "title", text);
+  }
+
   /** Shows a row, or a placeholder while it is on its way. */
   show(row: Row | undefined, span: Span): void {
-    if (row === this.#shown && row !== undefined && span === this.#spanShown) return;
-    const sameKind =
-      row?.id === this.#shown?.id && row?.actions.join() === this.#shown?.actions.join();
-    this.#shown = row;
+    const next = row ?? waiting;
+    if (this.#shown === undefined) this.root.hidden = false;
+    if (next === this.#shown && span === this.#spanShown) return;
+    this.#shown = next;
     this.#spanShown = span;
     if (row === undefined) {
-      if (this.root.className === "row loading") return;
       this.root.className = "row loading";
-      setText(this.#spoken, "Loading");
-      for (const part of [this.#verb, this.#title, this.#detail, this.#time, this.#block])
-        setText(part, "");
-      this.#badges.replaceChildren();
-      this.#showEffects({});
-      this.#actions.replaceChildren();
       return;
     }
     this.#describe(row);
@@ -104,9 +136,9 @@ export class RowView {
     setText(this.#detail, visibleLine(row.detail));
     setText(this.#time, timeText(row));
     this.#showBadges(row);
-    this.#showEffects(row.effects ?? {});
+    this.#showEffects(row.effects);
     this.#showBar(row, span);
-    if (!sameKind) this.#showActions(row);
+    this.#showActions(row);
     this.#showBlock(row);
   }
 
@@ -115,8 +147,10 @@ export class RowView {
     if (row.class !== undefined) classes.push(`class-${row.class}`);
     if (row.expanded !== undefined) classes.push("expandable");
     if (row.expanded === true) classes.push("expanded");
-    this.root.className = classes.join(" ");
-    this.root.style.setProperty("--level", String(row.level));
+    if (row.actions.length > 0) classes.push("acts");
+    setAttribute(this.root, "class", classes.join(" "));
+    if (row.level !== this.#level) this.root.style.setProperty("--level", String(row.level));
+    this.#level = row.level;
     setAttribute(this.root, "aria-level", String(row.level));
     setAttribute(this.root, "aria-posinset", row.place?.toString());
     setAttribute(this.root, "aria-setsize", row.siblings?.toString() ?? "-1");
@@ -126,38 +160,40 @@ export class RowView {
       row.expanded === undefined ? undefined : String(row.expanded),
     );
     setText(this.#spoken, rowLabel(row));
-    setAttribute(this.root, "title", row.role === "block" ? undefined : hoverText(row));
+    if (this.root.hasAttribute("title")) this.explain();
     setAttribute(this.root, "data-id", row.id);
   }
 
-  #showBadges(row: Row): void {
-    this.#badges.replaceChildren(
-      ...row.badges.map((badge) =>
-        element("span", { class: `badge tone-${badge.tone}` }, badge.text),
-      ),
-    );
+  #showBadges({ badges }: Row): void {
+    const shown = this.#badges.children;
+    while (shown.length > badges.length) this.#badges.lastElementChild?.remove();
+    for (const [at, badge] of badges.entries()) {
+      const made = shown[at] ?? this.#badges.appendChild(element("span"));
+      setAttribute(made, "class", `badge tone-${badge.tone}`);
+      setText(made, badge.text);
+    }
   }
 
-  #showEffects({ files = 0, processes = 0, requests = 0 }: Partial<Effects>): void {
-    const numbers = [
-      [files, "icon-file"],
-      [processes, "icon-process"],
-      [requests, "icon-request"],
-    ] as const;
-    const shown = numbers.map(([count, icon]) => (count === 0 ? "" : `${icon}${String(count)}`));
-    if (this.#effects.dataset["shown"] === shown.join()) return;
-    this.#effects.dataset["shown"] = shown.join();
-    this.#effects.replaceChildren(
-      ...numbers.flatMap(([count, icon]) =>
-        count === 0 ? [] : [element("span", {}, picture(icon), String(count))],
-      ),
-    );
+  #showEffects(effects: Partial<Effects> = {}): void {
+    const shown = effectPictures.filter(([kind]) => (effects[kind] ?? 0) > 0);
+    for (const [kind, icon] of shown) {
+      let part = this.#effectParts.get(kind);
+      if (part === undefined) {
+        part = element("span", {}, picture(icon), element("span"));
+        this.#effectParts.set(kind, part);
+      }
+      setText(part.lastChild ?? part, String(effects[kind]));
+    }
+    const kinds = shown.map(([kind]) => kind).join();
+    if (kinds === this.#effectsShown) return;
+    this.#effectsShown = kinds;
+    this.#effects.replaceChildren(...shown.flatMap(([kind]) => this.#effectParts.get(kind) ?? []));
   }
 
   #showBar(row: Row, span: Span): void {
     const fill = this.#bar.firstElementChild as HTMLElement;
     const visible = span.shown && row.startMs !== undefined && row.role === "row";
-    this.#bar.hidden = !visible;
+    if (this.#bar.hidden === visible) this.#bar.hidden = !visible;
     if (!visible) return;
     const whole = Math.max(1, span.ms);
     const start = row.startMs ?? 0;
@@ -167,6 +203,9 @@ export class RowView {
   }
 
   #showActions(row: Row): void {
+    const names = row.actions.join();
+    if (names === this.#actionsShown) return;
+    this.#actionsShown = names;
     this.#actions.replaceChildren(
       ...row.actions.map((action) => {
         const made = element("button", {
@@ -174,7 +213,7 @@ export class RowView {
           title: actionNames[action],
           "aria-label": actionNames[action],
           "data-action": action,
-          tabindex: "-1",
+          tabindex: this.#focusable === true ? "0" : "-1",
         });
         made.append(picture(actionPictures[action]));
         return made;

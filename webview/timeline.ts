@@ -12,11 +12,10 @@ import {
   type Totals,
 } from "../src/protocol/webview.ts";
 import { connectHost } from "./hostLink.ts";
-import { element } from "./dom.ts";
+import { element, setText } from "./dom.ts";
 import { HeaderPart } from "./headerPart.ts";
 import { ConversationPart } from "./conversationPart.ts";
 import { HoldsPart } from "./holdsPart.ts";
-import { installPictures } from "./icons.ts";
 import { RowList } from "./rowList.ts";
 import type { RowMetrics } from "./rowOffsets.ts";
 import type { Span } from "./rowView.ts";
@@ -24,7 +23,6 @@ import { installToolkit } from "./toolkit.ts";
 import { ToolbarPart } from "./toolbarPart.ts";
 
 installToolkit();
-installPictures(document.body);
 
 const link = connectHost((message) => receive(message));
 
@@ -157,8 +155,10 @@ function showFilter(filter: Filter, totals: Totals): void {
   toolbar.root.hidden = totals.all === 0;
   list.root.hidden = totals.shown === 0;
   empty.hidden = totals.shown !== 0;
-  empty.textContent =
-    totals.all === 0 ? "Steps appear here as the agent takes them." : "No step matches the filter.";
+  setText(
+    empty,
+    totals.all === 0 ? "Steps appear here as the agent takes them." : "No step matches the filter.",
+  );
 }
 
 function spanOf(filter: Filter, totals: Totals): Span {

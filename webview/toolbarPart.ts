@@ -90,8 +90,8 @@ export class ToolbarPart {
       if (count !== null) setText(count, totals[name].toLocaleString("en-US"));
       shown.classList.toggle("none", totals[name] === 0);
     }
-    this.#grouping.value = filter.grouping;
-    this.#status.value = filter.status;
+    choose(this.#grouping, filter.grouping);
+    choose(this.#status, filter.status);
     this.#showTools(filter, totals);
     setAttribute(this.#waterfall, "aria-pressed", String(filter.waterfall));
     const chosen = filter.tools.length > 0 || filter.status !== "all" || filter.grouping === "tool";
@@ -114,7 +114,7 @@ export class ToolbarPart {
       all.value = "";
       this.#tool.replaceChildren(all, ...totals.tools.map((name) => element("option", {}, name)));
     }
-    this.#tool.value = filter.tools[0] ?? "";
+    choose(this.#tool, filter.tools[0] ?? "");
   }
 
   #classButtons(): HTMLElement {
@@ -175,6 +175,11 @@ export class ToolbarPart {
     this.#filter = { ...this.#filter, ...change };
     this.#send(this.#filter);
   }
+}
+
+/** A menu that is set to what it shows is drawn anew all the same. */
+function choose(menu: HTMLSelectElement, value: string): void {
+  if (menu.value !== value) menu.value = value;
 }
 
 /** A waterfall makes sense in order of time only. */

@@ -46,6 +46,9 @@ const names: ReadonlyMap<number, string> = new Map([
 const hidden =
   /[^\P{Cc}\t\n\r]|\r(?!\n)|\p{Cf}|\p{Zl}|\p{Zp}|[^\P{Zs} ]|\p{Cs}|\p{Co}|[\u115F\u1160\u3164\uFFA0\u034F\u17B4\u17B5\uFE00-\uFE0F\uFFFD]|[\u{E0100}-\u{E01EF}]/gu;
 
+/** Nothing but letters, digits and signs of ASCII on one line: most texts, and quickly told. */
+const plainLine = /^[ -~]*$/;
+
 /** Splits a text so that nothing in it stays unseen. Joining the `text` of all parts gives the text back. */
 export function visibleParts(text: string): readonly TextPart[] {
   const parts: TextPart[] = [];
@@ -68,6 +71,7 @@ export function visibleParts(text: string): readonly TextPart[] {
 
 /** The text on one line with hidden characters spelled out, for titles and labels. */
 export function visibleLine(text: string): string {
+  if (plainLine.test(text)) return text;
   return visibleParts(text.replaceAll(/(?:\t|\r?\n)+/g, " "))
     .map((part) => (part.kind === "plain" ? part.text : `⟨${part.shown}⟩`))
     .join("");

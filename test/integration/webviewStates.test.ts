@@ -258,6 +258,44 @@ describe("timeline in a browser", () => {
     assert.deepEqual(await effects.allInnerTexts(), before);
   });
 
+  it("shows every row in its place, and none twice, however it is scrolled", async () => {
+    const host = sampleHost("running", largeJournal(3000));
+    // One row for each call, in the order of the calls: at position n is what was done to file n.
+    host.view.setFilter({ ...everything, grouping: "time" });
+    const shown = await openWebview(browser, { theme: "dark", onMessage: host.answer });
+    open.push(shown);
+    const { page } = shown;
+    await page.locator(".row .title", { hasText: "file0.ts" }).waitFor();
+    const seen = `[...document.querySelectorAll(".row:not([hidden])")].map((row) =>
+      [new DOMMatrix(row.style.transform).f / row.clientHeight, row.querySelector(".title")?.textContent])`;
+    const jumps = [2400, 4800, 4900, 4700, 30_000, 29_000, 0, 60_000, 59_976, 24];
+    for (const top of jumps) {
+      await page.evaluate(`document.querySelector(".list").scrollTop = ${top}`);
+      // Several jumps without a rest, then one.
+      if (top % 100 !== 0) continue;
+      const position = Math.floor(top / 24);
+      await until(`all around ${position} is there`, async () => {
+        const rows = await page.evaluate<[number, string | null | undefined][]>(seen);
+        const positions = rows.map(([at]) => at);
+        const inSight = rows.filter(([at]) => at >= position && at < position + 20).length;
+        // The one that has the focus is kept.
+        const near = positions.filter((at) => Math.abs(at - position) < 80).length;
+        const still = near >= rows.length - 1 && new Set(positions).size === positions.length;
+        const right = rows.every(([at, title]) => title?.endsWith(`/file${at}.ts`) === true);
+        return still && right && inSight === Math.min(20, 3000 - position);
+      });
+    }
+  });
+
+  it("says in full what is under the pointer", async () => {
+    const { page } = await show("running");
+    const row = page.locator(".row:visible", { has: page.locator(".verb", { hasText: "Edit" }) });
+    await row.first().hover();
+    await until("it has words", async () =>
+      ((await row.first().getAttribute("title")) ?? "").includes("Edit · src/"),
+    );
+  });
+
   it("asks once for a snapshot when it has missed changes", async () => {
     const host = sampleHost("running");
     const waiting: (() => void)[] = [];
