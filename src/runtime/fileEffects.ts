@@ -23,10 +23,11 @@ const remembered = 200;
 
 /**
  * Journals the file effects of each tool call while the agent runs: after a call ends the shadow is scanned, and each
- * change since the scan before belongs to the call during which it was made: by the change's own time; where none is left
- * (a deletion, a file that is as in the base again) by the calls that ended since the scan before. One scan runs at a
- * time; calls that end meanwhile share the next. A change that no call made has no parent; what a restored savepoint
- * brought back hangs under that. The scan at seal has the last word.
+ * change since the scan before belongs to the call during which it was made, by the change's own time. Of a deletion only
+ * the latest time is known: it belongs to the last call since the scan before that began by then and names the path, else
+ * to the one that was under way then. Where no time is left (a file that is as in the base again) the calls since the scan
+ * before count. One scan runs at a time; calls that end meanwhile share the next. A change that no call made has no parent;
+ * what a restored savepoint brought back hangs under that. The scan at seal has the last word.
  */
 export class FileEffects {
   readonly #journal: Journal;
@@ -150,21 +151,32 @@ export class FileEffects {
    * last. */
   #causeOf(one: StepChange): RunningCall | undefined {
     const at = one.changedAtMs;
-    const during = ({ startedMs }: RunningCall, endedMs: number): boolean =>
-      at !== undefined && at >= startedMs - slackMs && at <= endedMs + slackMs;
+    const since =
+      at === undefined || one.change === "deleted" ? this.#deleterOf(one, at) : undefined;
+    if (since !== undefined) return since;
+    const away = (call: EndedCall): number =>
+      at === undefined ? 0 : Math.max(0, call.startedMs - at, at - call.endedMs);
     const all =
       at === undefined
-        ? [...this.#fresh]
-        : [
-            ...this.#ended.filter((call) => during(call, call.endedMs)),
-            ...this.#running().filter((call) => during(call, Infinity)),
-          ];
-    all.sort((left, right) => left.startedMs - right.startedMs);
+        ? this.#fresh
+        : [...this.#ended, ...this.#running().map(endless)].filter((call) => away(call) <= slackMs);
     const writers = all.filter(isWriter);
     const late = writers.length > 0 || at === undefined ? undefined : this.#heardAfter(one, at);
     if (late !== undefined) return late;
     const candidates = writers.length > 0 ? writers : all;
-    return candidates.findLast((call) => names(call, one)) ?? candidates.at(-1);
+    const named = candidates.filter((call) => names(call, one));
+    const above = candidates.filter((call) => namesDirectoryOf(call, one));
+    const isGone = one.change === "deleted";
+    return nearest(named, away) ?? nearest(isGone ? above : [], away) ?? nearest(candidates, away);
+  }
+
+  /** Of the calls since the scan before that can have deleted it by then, the last that names the path. */
+  #deleterOf(one: StepChange, at = Infinity): RunningCall | undefined {
+    const late = ({ startedMs }: RunningCall): number => Math.max(0, startedMs - at);
+    const since = [...this.#fresh, ...this.#fresher, ...this.#running()].filter(
+      (call) => isWriter(call) && late(call) <= slackMs && names(call, one),
+    );
+    return nearest(since, late);
   }
 
   /** A short call whose agent gives no times can be over before its beginning is heard: the first of these that names the
@@ -181,8 +193,41 @@ export class FileEffects {
   }
 }
 
+function endless(call: RunningCall): EndedCall {
+  return { ...call, endedMs: Infinity };
+}
+
+/** The call that is the least away in time, milliseconds: the clock of a filesystem is coarse. Of several, the one that began
+ * last. */
+function nearest<Call extends RunningCall>(
+  calls: readonly Call[],
+  away: (call: Call) => number,
+): Call | undefined {
+  const [first] = [...calls].sort(
+    (left, right) => away(left) - away(right) || right.startedMs - left.startedMs,
+  );
+  return first;
+}
+
 function names(call: RunningCall, { path }: StepChange): boolean {
   return call.inputText.includes(JSON.stringify(path).slice(1, -1));
+}
+
+/** True when a directory above the path stands in what the call was given, as a word of its own or the end of a path. */
+function namesDirectoryOf({ inputText }: RunningCall, { path }: StepChange): boolean {
+  const above = path.split("/").slice(0, -1);
+  return above.some((_, depth) => {
+    const directory = JSON.stringify(above.slice(0, depth + 1).join("/")).slice(1, -1);
+    for (
+      let at = inputText.indexOf(directory);
+      at >= 0;
+      at = inputText.indexOf(directory, at + 1)
+    ) {
+      const [before = "", after = ""] = [inputText[at - 1], inputText[at + directory.length]];
+      if (!/[\p{L}\p{N}_.-]/u.test(before) && !/[\p{L}\p{N}_.-]/u.test(after)) return true;
+    }
+    return false;
+  });
 }
 
 /** True for a call that may be expected to change files. */

@@ -67,7 +67,8 @@ export interface ChangedPath {
   readonly ignored: boolean;
   /** Differs after every later write to the same path (from the shadow's ctime and inode): tells a second edit. */
   readonly stamp?: string;
-  /** When the shadow's path was last written or changed, milliseconds since 1970: tells which tool call did it. */
+  /** When the shadow's path was last written or changed, milliseconds since 1970: tells which tool call did it. Of a deleted
+   * path: when names in the nearest directory that still stands last changed; it was deleted then or before. */
   readonly changedAtMs?: number;
 }
 

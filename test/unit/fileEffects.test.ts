@@ -177,6 +177,45 @@ describe("file effects", () => {
       ]);
     });
 
+    it("of calls that ended while the scan ran, the one that names the path counts", async () => {
+      const { journal, effects, now } = world();
+      effects.callEnded(call(1, "execute", 100, 110, "cat .env"));
+      // The scan that the first call asked for has begun, and sees what the second does meanwhile.
+      effects.callEnded(call(2, "execute", 130, 140, "rm a.txt"));
+      now.push(gone("a.txt"));
+      await effects.settled();
+      assert.deepEqual(journal.lines("file.changed", words), ["2: deleted a.txt"]);
+    });
+
+    it("a deletion is laid to the call that was under way when the directory's names changed last", async () => {
+      const calls = [
+        call(1, "execute", 100, 200, "cat old/a.txt"),
+        call(2, "execute", 300, 400, "./clean"),
+        call(3, "execute", 500, 600, "ls old/a.txt"),
+      ];
+      const old = { ...gone("old/b.txt"), changedAtMs: 350 };
+      assert.deepEqual(await run(calls, [old]), ["2: deleted old/b.txt"]);
+    });
+
+    it("of a deletion, a call that names the directory counts before the others, not one with a longer word", async () => {
+      const calls = [
+        call(1, "execute", 100, 110, "rm -r ./old/"),
+        call(2, "execute", 112, 120, "cat older.txt my-old old.d"),
+      ];
+      const scan = [{ ...gone("old/deep/b.txt"), changedAtMs: 109 }];
+      assert.deepEqual(await run(calls, scan), ["1: deleted old/deep/b.txt"]);
+    });
+
+    it("a deletion is not laid to a call that names the path and came later", async () => {
+      const calls = [
+        call(1, "execute", 100, 200, "rm a.txt"),
+        call(2, "execute", 300, 400, "cat a.txt"),
+      ];
+      assert.deepEqual(await run(calls, [{ ...gone("a.txt"), changedAtMs: 150 }]), [
+        "1: deleted a.txt",
+      ]);
+    });
+
     it("what a savepoint brings back is its own, not the next call's", async () => {
       const { journal, effects, now } = world();
       now.push(written("a", 150), gone("b"));

@@ -143,9 +143,11 @@ function openReadable(place: Buffer): number {
     try {
       if ((mode & 0o170000) === 0o120000) throw error;
       chmodSync(name, (mode & 0o7777) | 0o400);
-      const fd = openSync(place, flags);
-      chmodSync(name, mode & 0o7777);
-      return fd;
+      try {
+        return openSync(place, flags);
+      } finally {
+        chmodSync(name, mode & 0o7777);
+      }
     } finally {
       closeSync(held);
     }

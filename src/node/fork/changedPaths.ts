@@ -73,6 +73,7 @@ export async function changedPaths(
     },
   );
   const moved = new Set(renames.values());
+  const goneAt = deletionTimes(reader);
   return kept
     .filter((record) => record.code !== "D" || !moved.has(record.path))
     .map((record) => {
@@ -85,10 +86,27 @@ export async function changedPaths(
         bytes: record.size,
         type: typeOf(record),
         ignored: ignored.has(record.path),
-        ...(record.code !== "D" && {
-          stamp: `${record.ino}.${record.ctime}`,
-          changedAtMs: Number(BigInt(record.ctime) / 1_000_000n),
-        }),
+        ...(record.code === "D"
+          ? goneAt(record.path)
+          : {
+              stamp: `${record.ino}.${record.ctime}`,
+              changedAtMs: Number(BigInt(record.ctime) / 1_000_000n),
+            }),
       };
     });
+}
+
+/** Tells when a path was deleted, at the latest; one look a directory. */
+function deletionTimes(reader: Reader): (path: string) => { readonly changedAtMs?: number } {
+  const known = new Map<string, { readonly changedAtMs?: number }>();
+  return (path) => {
+    const above = path.slice(0, Math.max(0, path.lastIndexOf("/")));
+    let told = known.get(above);
+    if (told === undefined) {
+      const changedAtMs = reader.namesChangedMs(path);
+      told = changedAtMs === undefined ? {} : { changedAtMs };
+      known.set(above, told);
+    }
+    return told;
+  };
 }

@@ -176,6 +176,14 @@ export class Reader implements ForkReader {
     return stat?.type === "file" && masked !== undefined ? { ...stat, size: masked.length } : stat;
   }
 
+  /** When names in the nearest directory of the shadow above a path last changed, milliseconds since 1970. */
+  namesChangedMs(relative: string): number | undefined {
+    const above = relative.slice(0, Math.max(0, relative.lastIndexOf("/")));
+    const stat = this.#inShadow((tree, at) => tree.stat(at), above);
+    if (stat?.isDirectory() === true) return Number(stat.ctimeNs / 1_000_000n);
+    return above === "" ? undefined : this.namesChangedMs(above);
+  }
+
   #shadowStat(relative: string): ForkStat | undefined {
     return this.#inShadow((tree, at) => statOf(tree, at), relative);
   }
