@@ -12,8 +12,11 @@ const dist = path.join(root, "dist");
 
 /** Node programs: each becomes one CommonJS file. A part whose source is not there yet is left out with a message. */
 const programs = [
-  { entry: "src/cli/main.ts", out: "holdfast.cjs", executable: true },
-  { entry: "src/supervisor/main.ts", out: "supervisor.cjs" },
+  // What is started is small and runs the program beside it from the cache of compiled code.
+  { entry: "src/cli/holdfast.ts", out: "holdfast.cjs", executable: true },
+  { entry: "src/cli/main.ts", out: "command.cjs" },
+  { entry: "src/supervisor/start.ts", out: "supervisor.cjs" },
+  { entry: "src/supervisor/main.ts", out: "supervise.cjs" },
   { entry: "src/node/checks/worker.ts", out: "checkWorker.cjs", external: ["typescript"] },
   { entry: "src/extension.ts", out: "extension.cjs", external: ["vscode"] },
   { entry: "src/vscode/holdfastExtension.ts", out: "holdfastExtension.cjs", external: ["vscode"] },

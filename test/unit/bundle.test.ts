@@ -3,8 +3,10 @@ import { bundle, type Bundle } from "../../.config/build.mjs";
 
 /** What each bundle may weigh, in KiB: somewhat above what it weighs now. Raising one is a decision. */
 const budgets: Readonly<Record<string, number>> = {
-  "holdfast.cjs": 1250,
-  "supervisor.cjs": 2000,
+  "holdfast.cjs": 6,
+  "command.cjs": 1250,
+  "supervisor.cjs": 6,
+  "supervise.cjs": 2000,
   "checkWorker.cjs": 300,
   "extension.cjs": 14,
   "holdfastExtension.cjs": 370,

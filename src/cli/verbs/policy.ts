@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { Failure } from "../../base/errors.ts";
-import { checkPolicyFile, readPolicies, userPolicyPath } from "../../node/policy/policyFiles.ts";
 import { problemLine } from "../../node/state/configFile.ts";
 import { printJson, text, workspaceOf, type Verb } from "../context.ts";
 
@@ -10,14 +9,16 @@ export const policyCheckVerb: Verb = {
   summary: "Checks a policy file (default: your own): every problem with its line and column.",
   options: {},
   positionals: [0, 1],
-  run: (context) => {
+  run: async (context) => {
+    // The policy's reader is loaded when it reads: no other command waits for it.
+    const { checkPolicyFile, userPolicyPath } = await import("../../node/policy/policyFiles.ts");
     const named = context.positionals[0];
     const file =
       named === undefined ? userPolicyPath(context.env) : path.resolve(context.cwd, named);
     if (named === undefined && !existsSync(file)) {
       if (context.json) printJson(context, { file, problems: [] });
       else context.print(`${file}: there is none; the built-in policy is in force\n`);
-      return Promise.resolve(0);
+      return 0;
     }
     const problems = checkPolicyFile(file, "user");
     if (context.json) printJson(context, { file, problems });
@@ -26,7 +27,7 @@ export const policyCheckVerb: Verb = {
       throw new Failure("failed", "policy-invalid", `${problems.length} problems in ${file}`);
     }
     if (!context.json) context.print(`${file}: valid\n`);
-    return Promise.resolve(0);
+    return 0;
   },
 };
 
@@ -36,7 +37,7 @@ export const policyExplainVerb: Verb = {
   options: { body: "string", policy: "string" },
   positionals: [2, 2],
   run: async (context) => {
-    // The judge is loaded when it is asked: no other command waits for it.
+    const { readPolicies } = await import("../../node/policy/policyFiles.ts");
     const { compilePolicy } = await import("../../core/policy/compilePolicy.ts");
     const { explainCall } = await import("../../node/policy/explainCall.ts");
     const [method = "", url = ""] = context.positionals;

@@ -1,0 +1,126 @@
+import { createHash } from "node:crypto";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { createRequire } from "node:module";
+import path from "node:path";
+import { Script } from "node:vm";
+import { homeDirectory } from "./homeDirectory.ts";
+
+/** A process that stays puts what was compiled into the cache after this long, milliseconds; another one when it ends. */
+const settledMs = 5000;
+
+/** What no process has written for so long belongs to a program that is gone, milliseconds. */
+const staleMs = 30 * 24 * 60 * 60 * 1000;
+
+/** Of SHA-256, bytes. */
+const digestBytes = 32;
+
+/**
+ * Runs a bundle as `require` would, with what an earlier process of the same program compiled: to compile a megabyte takes
+ * longer than to run it.
+ *
+ * `$HOLDFAST_HOME/cache/<bundle>-<key>`: SHA-256 of the rest, then the code cache of V8. It is code, so it is taken only from
+ * a file of our user's own that nobody else can open, in directories that nobody else can write; no sandbox sees them. The
+ * key names the bundle's file as it is (device, inode, size, time of its last change), the version of Node, the processor
+ * and the flags. Whatever is not as it should be counts as absent.
+ */
+export function runCached(file: string, env: NodeJS.ProcessEnv): void {
+  const source = readFileSync(file, "utf8");
+  const cache = path.join(homeDirectory(env), "cache");
+  const entry = path.join(cache, `${path.basename(file, ".cjs")}-${keyOf(file)}`);
+  const cachedData = readPrivately(cache, entry);
+  const wrapped = `(function (exports, require, module, __filename, __dirname) { ${source}\n})`;
+  const script = new Script(wrapped, {
+    filename: file,
+    ...(cachedData === undefined ? {} : { cachedData }),
+  });
+  if (cachedData === undefined || script.cachedDataRejected === true) {
+    const keep = (): void => {
+      clearTimeout(timer);
+      process.removeListener("exit", keep);
+      keepPrivately(cache, entry, script);
+    };
+    const timer = setTimeout(keep, settledMs).unref();
+    process.once("exit", keep);
+  }
+  const run = script.runInThisContext() as (...parts: readonly unknown[]) => void;
+  const module = { exports: {} };
+  run(module.exports, createRequire(file), module, file, path.dirname(file));
+}
+
+function keyOf(file: string): string {
+  const { dev, ino, size, ctimeNs } = statSync(file, { bigint: true });
+  const { version, arch, execArgv } = process;
+  const facts = [file, dev, ino, size, ctimeNs, version, process.versions.v8, arch, ...execArgv];
+  return createHash("sha256").update(facts.join("\0")).digest("hex").slice(0, 32);
+}
+
+/** The directory and the one above it are ours, and nobody else can put anything there. */
+function isOurs(directory: string): boolean {
+  return [path.dirname(directory), directory].every((one, index) => {
+    // The home itself may be a link that its owner has made.
+    const found = index === 0 ? statSync(one) : lstatSync(one);
+    return found.isDirectory() && found.uid === process.getuid?.() && (found.mode & 0o022) === 0;
+  });
+}
+
+function readPrivately(cache: string, entry: string): Buffer | undefined {
+  let descriptor: number | undefined;
+  try {
+    if (!isOurs(cache)) return undefined;
+    descriptor = openSync(entry, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    const found = fstatSync(descriptor);
+    const isPrivate = found.uid === process.getuid?.() && (found.mode & 0o077) === 0;
+    if (!found.isFile() || !isPrivate) return undefined;
+    const bytes = readFileSync(descriptor);
+    const data = bytes.subarray(digestBytes);
+    return digestOf(data).equals(bytes.subarray(0, digestBytes)) ? data : undefined;
+  } catch {
+    return undefined; // There is none, or it cannot be read: the bundle is compiled.
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
+}
+
+function keepPrivately(cache: string, entry: string, script: Script): void {
+  const beside = `${entry}.${String(process.pid)}.new`;
+  try {
+    // Not the home itself: a command that only tells something leaves nothing behind.
+    mkdirSync(cache, { recursive: false, mode: 0o700 });
+  } catch {
+    // It is there already, or there is no home yet.
+  }
+  try {
+    if (!isOurs(cache)) return;
+    removeStale(cache);
+    const data = script.createCachedData();
+    writeFileSync(beside, Buffer.concat([digestOf(data), data]), { mode: 0o600, flag: "wx" });
+    renameSync(beside, entry);
+  } catch {
+    rmSync(beside, { force: true }); // The next process compiles again.
+  }
+}
+
+function removeStale(cache: string): void {
+  for (const name of readdirSync(cache)) {
+    const file = path.join(cache, name);
+    const found = lstatSync(file, { throwIfNoEntry: false });
+    if (found !== undefined && Date.now() - found.mtimeMs > staleMs) rmSync(file, { force: true });
+  }
+}
+
+function digestOf(data: Uint8Array): Buffer {
+  return createHash("sha256").update(data).digest();
+}

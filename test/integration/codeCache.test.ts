@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import fs from "node:fs";
+import path from "node:path";
+import { builtCommand } from "../support/holdfastCommand.ts";
+import { temporaryFolders } from "../support/temporaryFolder.ts";
+
+/** Both programs are as long as each other: V8 compares the length of a source alone. */
+const program = 'process.stdout.write("the bundle");';
+const counterfeit = 'process.stdout.write("the cached");';
+
+describe("cache of compiled code", () => {
+  const newFolder = temporaryFolders();
+  let home = "";
+  let bundle = "";
+  let start = "";
+
+  beforeEach(() => {
+    const place = newFolder();
+    home = path.join(place, "home");
+    fs.mkdirSync(home, { recursive: true, mode: 0o700 });
+    start = path.join(place, "holdfast.cjs");
+    bundle = path.join(place, "command.cjs");
+    fs.copyFileSync(builtCommand, start);
+    fs.writeFileSync(bundle, program);
+  });
+
+  const run = (): string =>
+    execFileSync(process.execPath, [start], {
+      encoding: "utf8",
+      env: { PATH: process.env["PATH"], HOLDFAST_HOME: home },
+    });
+  const cache = (): string => path.join(home, "cache");
+  const entries = (): string[] => fs.readdirSync(cache()).map((name) => path.join(cache(), name));
+
+  /** What the cache has is the compiled code of another program. */
+  function exchange(): string {
+    run();
+    const [entry = ""] = entries();
+    const wrapped = `(function (exports, require, module, __filename, __dirname) { ${counterfeit}\n})`;
+    const compile =
+      "process.stdout.write(new vm.Script(process.argv[1], { filename: process.argv[2] }).createCachedData())";
+    const data = execFileSync(process.execPath, ["-e", compile, wrapped, bundle]);
+    const digest = createHash("sha256").update(data).digest();
+    fs.writeFileSync(entry, Buffer.concat([digest, data]));
+    return entry;
+  }
+
+  it("is kept for our user alone", () => {
+    assert.equal(run(), "the bundle");
+    assert.equal(fs.statSync(cache()).mode & 0o777, 0o700);
+    assert.deepEqual(
+      entries().map((one) => fs.statSync(one).mode & 0o777),
+      [0o600],
+    );
+    assert.equal(run(), "the bundle");
+    assert.equal(entries().length, 1);
+  });
+
+  it("is what runs the next time", () => {
+    exchange();
+    assert.equal(run(), "the cached");
+  });
+
+  it("counts for nothing once the bundle is another", () => {
+    exchange();
+    fs.writeFileSync(`${bundle}.new`, program.replace("bundle", "second"));
+    fs.renameSync(`${bundle}.new`, bundle);
+    assert.equal(run(), "the second");
+  });
+
+  const spoilt: Readonly<Record<string, (entry: string) => void>> = {
+    "others can read the entry": (entry) => fs.chmodSync(entry, 0o644),
+    "others can write the entry": (entry) => fs.chmodSync(entry, 0o622),
+    "others can write its directory": () => fs.chmodSync(cache(), 0o777),
+    "others can write the home": () => fs.chmodSync(home, 0o777),
+    "the entry is a link": (entry) => {
+      fs.renameSync(entry, path.join(home, "elsewhere"));
+      fs.symlinkSync(path.join(home, "elsewhere"), entry);
+    },
+    "its directory is a link": () => {
+      fs.renameSync(cache(), path.join(home, "elsewhere"));
+      fs.symlinkSync(path.join(home, "elsewhere"), cache());
+    },
+    "the entry is damaged": (entry) => {
+      const bytes = fs.readFileSync(entry);
+      bytes.writeUInt8((bytes.at(-1) ?? 0) ^ 1, bytes.length - 1);
+      fs.writeFileSync(entry, bytes);
+    },
+    "the entry is cut off": (entry) => fs.truncateSync(entry, 10),
+    "the entry is a pipe": (entry) => {
+      fs.rmSync(entry);
+      execFileSync("mkfifo", [entry]);
+    },
+  };
+  for (const [what, spoil] of Object.entries(spoilt))
+    it(`is not taken when ${what}`, () => {
+      spoil(exchange());
+      assert.equal(run(), "the bundle");
+    });
+
+  it("leaves nothing where there is no home", () => {
+    fs.rmdirSync(home);
+    assert.equal(run(), "the bundle");
+    assert.equal(fs.existsSync(home), false);
+  });
+
+  it("forgets what no process has made for a month", () => {
+    run();
+    const old = path.join(cache(), "command-of-yesteryear");
+    fs.writeFileSync(old, "");
+    const long = new Date(Date.now() - 40 * 24 * 60 * 60 * 1000);
+    fs.utimesSync(old, long, long);
+    fs.appendFileSync(bundle, " ");
+    run();
+    assert.equal(fs.existsSync(old), false);
+  });
+});
