@@ -5,7 +5,7 @@ import { makeSpare } from "../node/fork/spare.ts";
 import { savepoints } from "../node/fork/savepoints.ts";
 import { workspaces } from "../node/fork/workspaces.ts";
 import { WorkspaceTarget } from "../node/publish/publishTarget.ts";
-import { sandboxes } from "../node/sandbox/sandboxes.ts";
+import { hostSandboxes } from "../node/sandbox/hostSandboxes.ts";
 import type { PublishTarget } from "../runtime/commit/publishPort.ts";
 import type {
   Checks,
@@ -34,7 +34,7 @@ export function adapters(dist: string, settings: CheckSettings): Adapters {
   const forks = workspaces({ nativePath });
   return {
     workspaces: forks,
-    sandboxes: sandboxes({ nativePath }),
+    sandboxes: hostSandboxes({ nativePath }),
     savepoints: savepoints({ nativePath }),
     makeSpare: (request) => makeSpare({ nativePath, ...request }),
     checks: checks({

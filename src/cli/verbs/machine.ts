@@ -7,7 +7,7 @@ import { removeListings } from "../../node/fork/listing.ts";
 import { probeForks } from "../../node/fork/probeForks.ts";
 import { removeSpares, spareRow } from "../../node/fork/spare.ts";
 import { JournalFile } from "../../node/journal/journalFile.ts";
-import { probeSandbox } from "../../node/sandbox/probeSandbox.ts";
+import { probeHostSandbox } from "../../node/sandbox/hostSandboxes.ts";
 import { listTransactions, type FoundTransaction } from "../../node/state/home.ts";
 import { openHome } from "../../node/state/homeDirectory.ts";
 import { takeSupervisorLock } from "../../node/state/supervisorLock.ts";
@@ -40,7 +40,7 @@ export const doctorVerb: Verb = {
         detail: `${version}, Node ${process.version}, ${process.platform}-${process.arch}`,
       },
       { name: "state", state: "ok", detail: home },
-      ...(await probeSandbox({ nativePath })),
+      ...(await probeHostSandbox({ nativePath })),
       ...(await probeForks({ nativePath, workspace: workspaceOf(context), home })),
       spareRow(home, context.env),
       ...agentRows(context),

@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
-import { PassThrough, type Readable, type Writable } from "node:stream";
+import type { Readable, Writable } from "node:stream";
+import { kept } from "./keptStream.ts";
 import { encodePlan, type PlanRecord } from "./plan.ts";
 import { failureOf } from "./refusals.ts";
 import type { StartedReport } from "./reports.ts";
@@ -41,16 +42,4 @@ export async function launchPlan(
   if (told.type === "started") return { sandbox, started: told };
   await sandbox.kill();
   throw failureOf(told, nativePath);
-}
-
-/**
- * A stream that waits for its reader. Node empties the pipes of a child when it learns of its exit, which can be before the
- * report that it has started is read: a short command's output would be lost, and so would the end of it.
- */
-function kept(stream: Readable): Readable {
-  const waiting = new PassThrough();
-  stream.pipe(waiting);
-  stream.once("close", () => waiting.end());
-  stream.on("error", () => waiting.end());
-  return waiting;
 }

@@ -99,22 +99,33 @@ function outside(env: Readonly<Record<string, string>>, door: string): Record<st
   );
 }
 
-/** The command on the shadow directory itself, with nothing around it but the overlays that the fork needs. */
-export function planBare(spec: SandboxSpec, machine: Machine): readonly PlanRecord[] {
-  const { fork, workspace, paths, launch } = spec;
+/** The person's own variables that a command needs, and the launch's. */
+export function bareEnvironment(
+  { paths, launch }: SandboxSpec,
+  own: Readonly<Record<string, string | undefined>>,
+): Readonly<Record<string, string>> {
   const kept: Record<string, string> = {};
   for (const name of ["HOME", "PATH", "USER", "LOGNAME", "SHELL", "TMPDIR"]) {
-    const value = machine.env[name];
+    const value = own[name];
     if (value !== undefined) kept[name] = value;
   }
-  const env = {
+  return {
     ...kept,
     HOLDFAST_AGENT_SOCK: path.join(paths.door, "agent.sock"),
     ...outside(launch.env, paths.door),
   };
+}
+
+/** The command on the shadow directory itself, with nothing around it but the overlays that the fork needs. */
+export function planBare(spec: SandboxSpec, machine: Machine): readonly PlanRecord[] {
+  const { fork, workspace } = spec;
   return [
     ["bare"],
     ...overlayRecords(fork.shadow, fork.overlays, false),
-    ...commandRecords(spec, env, path.join(fork.shadow, path.relative(workspace, spec.cwd))),
+    ...commandRecords(
+      spec,
+      bareEnvironment(spec, machine.env),
+      path.join(fork.shadow, path.relative(workspace, spec.cwd)),
+    ),
   ];
 }
