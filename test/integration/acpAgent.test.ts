@@ -89,7 +89,7 @@ describe("an agent that speaks ACP", () => {
       "latest",
     ]);
     assert.deepEqual([status.state, status.exitCode, status.coverage], ["sealed", 0, "partial"]);
-  }).timeout(60_000);
+  }).timeout(120_000);
 
   it("takes further prompts in the same transaction, and is told of the MCP servers", async () => {
     const world = newWorld();
@@ -120,7 +120,7 @@ describe("an agent that speaks ACP", () => {
     const late = await world.run(["prompt", "latest", "say"]);
     assert.equal(late.code, 1);
     assert.match(late.stderr, /there is no session to prompt — prompts go to agents/);
-  }).timeout(60_000);
+  }).timeout(120_000);
 
   it("is cancelled in the middle, refuses a second prompt meanwhile, and goes on afterwards", async () => {
     const world = newWorld();
@@ -140,7 +140,7 @@ describe("an agent that speaks ACP", () => {
     assert.deepEqual(ended.data, { stopReason: "cancelled" });
     const next = await world.run(["prompt", "latest", "say"]);
     assert.match(next.stdout, /Hello from the agent\./);
-  }).timeout(60_000);
+  }).timeout(120_000);
 
   it("may say what nobody knows, and may die", async () => {
     const world = newWorld();
@@ -156,7 +156,7 @@ describe("an agent that speaks ACP", () => {
     const after = await world.entries();
     assert.match(JSON.stringify(events(after, "turn.ended")[0]?.data), /"stopReason":"error"/);
     assert.equal(after.filter((entry) => entry.kind === "transaction.sealed").length, 1);
-  }).timeout(60_000);
+  }).timeout(120_000);
 
   it("says clearly what is wrong with a command that does not speak it", async () => {
     const world = newWorld();
@@ -167,5 +167,5 @@ describe("an agent that speaks ACP", () => {
     assert.equal(silent.code, 1);
     const { notes } = await world.json<{ notes: string[] }>(["status", "latest"]);
     assert.match(notes.join("\n"), /the agent's session did not begin/);
-  }).timeout(60_000);
+  }).timeout(120_000);
 });

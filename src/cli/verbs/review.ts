@@ -1,3 +1,4 @@
+import { plural } from "../../base/words.ts";
 import { Failure } from "../../base/errors.ts";
 import type { CommitView } from "../../protocol/control.ts";
 import { changesText } from "../changesText.ts";
@@ -123,7 +124,7 @@ function reportCommit(context: Context, view: CommitView, verb: string): number 
   }
   if (!context.json)
     context.say(
-      `holdfast: ${view.published} files ${verb}, ${view.merged} of them merged; ${view.state}`,
+      `holdfast: ${plural(view.published, "file")} ${verb}, ${view.merged} of them merged; ${view.state}`,
     );
   return 0;
 }

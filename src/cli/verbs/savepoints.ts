@@ -1,3 +1,4 @@
+import { plural } from "../../base/words.ts";
 import { printJson, text, withControl, type Context, type Verb } from "../context.ts";
 import { Failure } from "../../base/errors.ts";
 
@@ -10,7 +11,8 @@ interface Row {
 
 function printRow(context: Context, row: Row): void {
   if (context.json) printJson(context, row);
-  else context.print(`${row.savepoint}  ${row.at}  ${row.files} files  ${row.name ?? ""}\n`);
+  else
+    context.print(`${row.savepoint}  ${row.at}  ${plural(row.files, "file")}  ${row.name ?? ""}\n`);
 }
 
 export const savepointVerb: Verb = {

@@ -1,3 +1,4 @@
+import { plural } from "../../base/words.ts";
 import { listTransactions } from "../../node/state/home.ts";
 import { openHome } from "../../node/state/homeDirectory.ts";
 import { spawnSupervisor, connectSupervisor } from "../../supervisor/client.ts";
@@ -90,7 +91,7 @@ function printStatus(context: Context, status: StatusView): void {
       "fork",
       status.backend === undefined
         ? undefined
-        : `${status.backend}, ${status.forkMs ?? 0} ms, ${status.files ?? 0} files`,
+        : `${status.backend}, ${status.forkMs ?? 0} ms, ${plural(status.files ?? 0, "file")}`,
     ],
     ["sandbox", status.unsafe ? `NONE (--unsafe-no-sandbox)` : status.sandbox],
     ["changes", `${added} added, ${modified} modified, ${deleted} deleted`],

@@ -28,7 +28,7 @@ export function isGitOwn(path: string): boolean {
 
 /** Why a path must never be published, or undefined. */
 export function refusedPath(path: string): string | undefined {
-  if (isGitOwn(path)) return "git's own directory is never published";
+  if (isGitOwn(path)) return "it belongs to git's own directory";
   if (control.test(path)) return "the name has control characters";
   if (bidi.test(path)) return "the name has characters that turn its direction";
   if (path === "" || path.split("/").some((part) => part === "" || part === "." || part === "..")) {

@@ -1,3 +1,4 @@
+import { plural } from "../../base/words.ts";
 import { stepTitle, stepWords } from "../check/stepWords.ts";
 import type { Entry } from "../journal/entry.ts";
 
@@ -25,7 +26,7 @@ function wordsOf(entry: Entry): string {
     case "transaction.begun":
       return `${entry.agent} in ${entry.workspace}${weaker(entry.allow)}`;
     case "transaction.forked":
-      return `${entry.backend}, ${entry.files} files, ${entry.forkMs} ms${ofSpare(entry.refreshed)}`;
+      return `${entry.backend}, ${plural(entry.files, "file")}, ${entry.forkMs} ms${ofSpare(entry.refreshed)}`;
     case "transaction.started":
       return entry.sandbox;
     case "transaction.exited":
@@ -82,7 +83,7 @@ function wordsOfReview(entry: Entry): string {
     case "savepoint.restored":
       return `to ${entry.to}`;
     case "commit.intended":
-      return `${entry.paths.length} files`;
+      return plural(entry.paths.length, "file");
     case "commit.published":
       return `${entry.published} published, ${entry.merged} merged`;
     case "commits.intended":
@@ -94,7 +95,7 @@ function wordsOfReview(entry: Entry): string {
     case "transaction.interrupted":
       return entry.reason;
     case "commit.undone":
-      return `${entry.files} files restored`;
+      return `${plural(entry.files, "file")} restored`;
     case "transaction.failed":
       return entry.message;
     default:

@@ -1,3 +1,4 @@
+import { plural } from "../../base/words.ts";
 import type { EntryOf } from "../journal/entry.ts";
 import type { NodeStatus } from "./timelineNode.ts";
 
@@ -20,7 +21,7 @@ export class PublishRows {
 
   titleOf(entry: Intent): string {
     if (entry.kind === "commits.intended") return `the agent's own commits to ${entry.ref}`;
-    const files = `${entry.paths.length} files`;
+    const files = plural(entry.paths.length, "file");
     if (entry.undoes === undefined) return `commit of ${files}`;
     return this.#undos.has(entry.undoes) ? `commit again of ${files}` : `undo of ${files}`;
   }

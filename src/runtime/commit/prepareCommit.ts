@@ -80,13 +80,39 @@ function throwForNothing(changeSet: ChangeSet, published: Published): void {
     const fix = "`holdfast undo` takes it back";
     throw new Failure("failed", "committed", "everything is committed already", fix);
   }
-  const names = left.slice(0, 3).map(({ file }) => JSON.stringify(file.path));
+  const [never, open] = [left.filter(isRefused), left.filter((one) => !isRefused(one))];
+  if (open.length === 0) {
+    const why = never[0]?.file.refused ?? "";
+    throw new Failure(
+      "refused",
+      "never-published",
+      `nothing is left that can be published; ${standing(never)} (${why})`,
+      "what is in it can be read with `holdfast diff`; `holdfast discard` ends the transaction",
+    );
+  }
+  const ways = [
+    ...(open.some(({ file }) => file.runsLater !== undefined) ? ["--include-runs-later"] : []),
+    ...(open.some(({ file }) => file.ignored) ? ["--include-ignored"] : []),
+  ];
   throw new Failure(
     "failed",
     "nothing-ticked",
-    `nothing is left that is published unasked; there ${left.length === 1 ? "is" : "are"} still ${names.join(", ")}${left.length > 3 ? ` and ${left.length - 3} more` : ""}`,
-    "look at them with `holdfast changes`, then add --include-runs-later or --include-ignored",
+    `nothing is left that is published unasked; ${standing(open)}`,
+    `look at them with \`holdfast changes\`, then add ${ways.join(" or ")}`,
   );
+}
+
+type Left = ReturnType<typeof remaining>[number];
+
+function isRefused({ file }: Left): boolean {
+  return file.refused !== undefined;
+}
+
+/** `there are still "a", "b", "c" and 2 more` */
+function standing(left: readonly Left[]): string {
+  const names = left.slice(0, 3).map(({ file }) => JSON.stringify(file.path));
+  const more = left.length > 3 ? ` and ${left.length - 3} more` : "";
+  return `there ${left.length === 1 ? "is" : "are"} still ${names.join(", ")}${more}`;
 }
 
 function directoryMode(found: Awaited<ReturnType<ForkReader["stat"]>>): number | undefined {

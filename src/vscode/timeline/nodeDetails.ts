@@ -123,7 +123,7 @@ function detailsOf(entry: Entry): readonly NodeDetail[] {
           "published",
           "check",
           "Published",
-          `${String(entry.published)} files, ${String(entry.merged)} merged`,
+          `${plural(entry.published, "file")}, ${String(entry.merged)} merged`,
         ),
       ];
     case "commits.brought":
