@@ -1,5 +1,5 @@
 /** What the processes of the broker bench tell each other. */
-export type Role = "origin" | "connect" | "holdfast" | "holdfast-journal" | "mockttp";
+export type Role = "origin" | "connect" | "bare" | "holdfast" | "holdfast-journal" | "mockttp";
 
 export interface Ready {
   readonly port: number;

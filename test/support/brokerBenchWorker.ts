@@ -1,12 +1,12 @@
 /**
  * One process of the broker bench, started by `brokerBenchProcess.ts`: `origin`, `connect` (a plain CONNECT proxy),
- * `holdfast`, `holdfast-journal` or `mockttp`. Tells its parent the port (and the CA to trust) it stands on, and its memory
+ * `bare` (a proxy that ends TLS and does nothing else), `holdfast`, `holdfast-journal` or `mockttp`. Tells its parent the port (and the CA to trust) it stands on, and its memory
  * whenever it is asked.
  */
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer as createHttp, type IncomingMessage, type ServerResponse } from "node:http";
-import { createServer as createHttps } from "node:https";
+import { Agent, createServer as createHttps, request as requestHttps } from "node:https";
 import { createRequire } from "node:module";
 import { connect, type AddressInfo, type Server } from "node:net";
 import { tmpdir } from "node:os";
@@ -64,6 +64,31 @@ async function connectProxy(originPort: number): Promise<Ready> {
     client.on("error", () => upstream.destroy());
   });
   return { port: await listen(server) };
+}
+
+/** The least that Node can do between two ends of TLS: no policy, no journal, no secrets, no bridge. What this costs is the
+ * runtime's; what ours costs beyond it is ours. */
+async function bareProxy(originPort: number, originCa: string): Promise<Ready> {
+  const authority = await createCertificateAuthority("bench bare");
+  const agent = new Agent({ keepAlive: true, maxFreeSockets: 64, ca: originCa });
+  const inner = createHttps(await authority.leafFor("localhost"), (request, response) => {
+    const { method, url: target, rawHeaders } = request;
+    const outgoing = requestHttps(
+      { agent, port: originPort, host: "localhost", method, path: target, headers: rawHeaders },
+      (answered) => {
+        response.writeHead(answered.statusCode ?? 502, answered.rawHeaders);
+        answered.pipe(response);
+      },
+    );
+    outgoing.on("error", () => response.destroy());
+    request.pipe(outgoing);
+  });
+  const server = createHttp();
+  server.on("connect", (_request, client) => {
+    client.write("HTTP/1.1 200 OK\r\n\r\n");
+    inner.emit("connection", client);
+  });
+  return { port: await listen(server), ca: authority.certificate };
 }
 
 /** The real policy, with the one rule that opens the origin. */
@@ -147,6 +172,8 @@ async function ready(input: WorkerInput): Promise<Ready> {
       return await origin();
     case "connect":
       return await connectProxy(input.originPort ?? 0);
+    case "bare":
+      return await bareProxy(input.originPort ?? 0, input.originCa ?? "");
     case "holdfast":
     case "holdfast-journal":
       return await holdfast(input, input.role === "holdfast-journal");
