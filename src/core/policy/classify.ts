@@ -23,18 +23,21 @@ export const readMethods: ReadonlySet<string> = new Set([
 
 /** What a call does, by the built-in knowledge alone. */
 export function classify(facts: CallFacts, defaultBranches: readonly string[]): Meaning {
-  const before = classified.get(facts);
-  if (before?.defaultBranches === defaultBranches) return before.meaning;
+  if (last?.facts === facts && last.defaultBranches === defaultBranches) return last.meaning;
   const meaning = classifyAnew(facts, defaultBranches);
-  classified.set(facts, { defaultBranches, meaning });
+  last = { facts, defaultBranches, meaning };
   return meaning;
 }
 
-/** A call is classified when it is judged and again when it is counted: the same facts mean the same. */
-const classified = new WeakMap<
-  CallFacts,
-  { readonly defaultBranches: readonly string[]; readonly meaning: Meaning }
->();
+/** A call is classified when it is judged and again right after, when it is counted: the same facts mean the same. One
+ * call is remembered, and not by a weak map or reference, which cost each call more than the rest of its judgement. */
+let last:
+  | {
+      readonly facts: CallFacts;
+      readonly defaultBranches: readonly string[];
+      readonly meaning: Meaning;
+    }
+  | undefined;
 
 /** Where no branch is named. */
 export const noBranches: readonly string[] = [];

@@ -56,8 +56,8 @@ function judgeCall(facts: CallFacts, sources: PolicySources, task: TaskScope): J
   const count = meaning.blastRadius?.count ?? (meaning.traffic === "change" ? 1 : 0);
   let variables: ConditionVariables | undefined;
   const lazily = () => (variables ??= conditionVariables(facts, task, count));
-  const user = matching(sources.user?.rules ?? [], facts, "user", lazily);
-  const workspace = matching(sources.workspace?.rules ?? [], facts, "workspace", lazily);
+  const user = matching(sources.user?.rules ?? noRules, facts, "user", lazily);
+  const workspace = matching(sources.workspace?.rules ?? noRules, facts, "workspace", lazily);
   const namesHost =
     facts.modelHost || user.some((one) => namesHostExactly(one.compiled.rule, facts.host));
   const presets = sources.user?.policy?.presets ?? sources.presets;
@@ -78,20 +78,24 @@ function judgeCall(facts: CallFacts, sources: PolicySources, task: TaskScope): J
   const wayBack =
     meaning.wayBack ?? user.find((one) => one.compiled.rule.wayBack)?.compiled.rule.wayBack;
   const radius = meaning.blastRadius && withLimit(meaning.blastRadius, task);
-  return {
+  const judgement: Mutable<Judgement> = {
     verdict: deciding.verdict,
     reversibility,
     traffic: meaning.traffic,
     rule: deciding.rule,
     reason: deciding.reason,
-    ...(wayBack !== undefined && reversibility === "recoverable" ? { wayBack } : {}),
-    ...(radius === undefined ? {} : { blastRadius: radius }),
     summary: summaryOf(meaning, radius),
-    ...(namesHost ? { namesHost } : {}),
-    ...(facts.kind === "tcp" && deciding.verdict === "allow" ? { uninspected: true } : {}),
     likeness: likenessOf(grounds, deciding.verdict, meaning),
   };
+  if (wayBack !== undefined && reversibility === "recoverable") judgement.wayBack = wayBack;
+  if (radius !== undefined) judgement.blastRadius = radius;
+  if (namesHost) judgement.namesHost = true;
+  if (facts.kind === "tcp" && deciding.verdict === "allow") judgement.uninspected = true;
+  return judgement;
 }
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+const noRules: readonly CompiledRule[] = [];
 
 /** The agent's own model is its own kind of traffic, whatever the API would say of the call. */
 function meaningOf(facts: CallFacts, sources: PolicySources): Meaning {
@@ -121,19 +125,21 @@ function matching(
   owner: "user" | "workspace",
   variables: () => ConditionVariables,
 ): readonly Matched[] {
-  return rules.flatMap((compiled): readonly Matched[] => {
+  const found: Matched[] = [];
+  for (const compiled of rules) {
     const match = matchRule(compiled, facts, variables);
-    if (match.kind === "no") return [];
+    if (match.kind === "no") continue;
     const rule = `${owner}:${compiled.rule.id}`;
     if (match.kind === "yes") {
       const reason = compiled.rule.reason ?? `the rule ${compiled.rule.id} says so`;
-      return [
-        { compiled, ground: { verdict: compiled.rule.verdict, rule, reason }, failed: false },
-      ];
+      const { verdict } = compiled.rule;
+      found.push({ compiled, ground: { verdict, rule, reason }, failed: false });
+      continue;
     }
     const reason = `the condition of the rule ${compiled.rule.id} could not be evaluated: ${match.message}`;
-    return [{ compiled, ground: { verdict: "hold", rule, reason }, failed: true }];
-  });
+    found.push({ compiled, ground: { verdict: "hold", rule, reason }, failed: true });
+  }
+  return found;
 }
 
 function floorsOf(

@@ -14,6 +14,8 @@ const inspectPushBytes = 8 * 1024 * 1024;
 /** A body without a length that pauses this long is a stream: it is judged by what is known. */
 const stallMs = 2000;
 
+const nothingTaken: Taken = { state: "complete", bytes: Buffer.alloc(0) };
+
 /** Reads as much of a call as its judgement needs, and judges it: our own floors first, then the policy. */
 export async function judgeCall(
   id: string,
@@ -27,7 +29,9 @@ export async function judgeCall(
   // The model's own traffic streams: it is not read before it goes.
   const cap = modelHost ? 0 : push ? inspectPushBytes : inspectBytes;
   const whole = call.declaredBytes !== undefined && call.declaredBytes <= cap;
-  const taken = await intake.peek(cap, whole ? Number.POSITIVE_INFINITY : stallMs);
+  const taken = call.hasBody
+    ? await intake.peek(cap, whole ? Number.POSITIVE_INFINITY : stallMs)
+    : nothingTaken;
   const head = headForScan(call);
   const facts = callFacts({
     scheme: call.webSocket === undefined ? call.scheme : call.scheme === "https" ? "wss" : "ws",
@@ -84,8 +88,10 @@ function secretFloor(
     vault.leakIn(taken.bytes) ??
     (decoded === undefined || decoded === taken.bytes ? undefined : vault.leakIn(decoded)) ??
     // Escapes can be spelled in endless ways; what they mean cannot.
-    vault.leakIn(JSON.stringify([facts.path, facts.query, facts.body ?? null])) ??
-    vault.leakIn(percentDecoded(facts.path));
+    (facts.query.length === 0 && facts.body === undefined
+      ? undefined
+      : vault.leakIn(JSON.stringify([facts.path, facts.query, facts.body ?? null]))) ??
+    (facts.path.includes("%") ? vault.leakIn(percentDecoded(facts.path)) : undefined);
   const place = authorityText(call.authority);
   if (leaked !== undefined) {
     return floor(

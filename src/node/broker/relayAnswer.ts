@@ -47,8 +47,7 @@ function answerHeaders(
 }
 
 function scrubbed(headers: readonly Header[], vault: Vault | undefined): readonly Header[] {
-  if (vault === undefined) return headers;
-  return headers.map(([name, value]): Header => [vault.scrub(name), vault.scrub(value)]);
+  return headers.length === 0 || vault === undefined ? headers : vault.scrubHeaders(headers);
 }
 
 function decoded(answer: UpstreamAnswer): Readable {

@@ -50,13 +50,12 @@ export class ByteMatcher {
     this.#link(this.#plant());
   }
 
-  /** The first place from `from` on where a whole match may begin; none begins before it. -1: none does. */
-  begin(bytes: Uint8Array, from: number): number {
+  /** The first place from `from` on where a whole match may begin; none begins before it. -1: none does before `length`. */
+  begin(bytes: Uint8Array, from: number, length = bytes.length): number {
     const slide = this.#slide;
     const window = this.#window;
     if (this.patterns.length === 0) return -1;
-    if (window < 2) return from < bytes.length ? from : -1;
-    const { length } = bytes;
+    if (window < 2) return from < length ? from : -1;
     let end = from + window - 1;
     while (end < length) {
       const step = slide[((bytes[end - 1] ?? 0) << 8) | (bytes[end] ?? 0)] ?? 0;

@@ -42,10 +42,21 @@ export class SecretLeak extends Error {
 /** How a value must be written at its place. */
 export type Escape = "none" | "json" | "percent";
 
+type Header = readonly [name: string, value: string];
+
 interface Replacements {
   readonly matcher: ByteMatcher;
   /** Per pattern of the matcher: the secret, and the value when it is a placeholder that may be filled here. */
   readonly targets: readonly { readonly secret: string; readonly value?: Buffer }[];
+}
+
+/** Short texts are looked through here: to make a buffer of each would cost more than the look. */
+const desk = Buffer.allocUnsafeSlow(64 * 1024);
+
+/** False only where nothing of the matcher stands in a text. */
+function mayHold(matcher: ByteMatcher, text: string): boolean {
+  if (text.length * 3 > desk.length) return true;
+  return matcher.begin(desk, 0, desk.write(text, "utf8")) >= 0;
 }
 
 /** All secrets of a transaction: fills placeholders, watches for values, scrubs what comes back. */
@@ -163,6 +174,7 @@ export class Vault {
     escape: Escape,
     used: (secret: string) => void,
   ): string {
+    if (!mayHold(this.#anyMatcher, text)) return text;
     const bytes = Buffer.from(text, "utf8");
     if (this.#anyMatcher.find(bytes) < 0) return text;
     const pass = this.outgoing(destination, position, escape, used);
@@ -178,15 +190,23 @@ export class Vault {
 
   /** The same over one text. */
   scrub(text: string): string {
+    if (!mayHold(this.#leakMatcher, text)) return text;
     const bytes = Buffer.from(text, "utf8");
     if (this.#leakMatcher.find(bytes) < 0) return text;
     const pass = this.scrubber();
     return Buffer.concat([pass.write(bytes), pass.end()]).toString("utf8");
   }
 
+  /** The same over headers: most have nothing of ours, which one look over all of them tells. */
+  scrubHeaders(headers: readonly Header[]): readonly Header[] {
+    if (!mayHold(this.#leakMatcher, headers.flat().join("\n"))) return headers;
+    return headers.map(([name, value]): Header => [this.scrub(name), this.scrub(value)]);
+  }
+
   /** The first secret that a text gives away, in any of its forms. */
   leakIn(text: string | Uint8Array): string | undefined {
     if (this.#leaks.length === 0) return undefined;
+    if (typeof text === "string" && !mayHold(this.#leakMatcher, text)) return undefined;
     const bytes = typeof text === "string" ? Buffer.from(text, "utf8") : text;
     return this.#leaks[this.#leakMatcher.find(bytes)]?.secret;
   }

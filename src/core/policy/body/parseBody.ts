@@ -27,6 +27,7 @@ export function parseBody(input: BodyInput): BodyFacts {
           : aws !== undefined
             ? "aws"
             : "http";
+  if (kind === "http") return Object.assign(content, { kind } as const);
   return {
     ...content,
     kind,
