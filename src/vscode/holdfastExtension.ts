@@ -68,7 +68,7 @@ export class HoldfastExtension implements Ending {
       node: process.execPath,
     };
     this.#installation = installation;
-    this.#secrets = new EditorSecrets(context.secrets);
+    this.#secrets = new EditorSecrets(context.secrets, context.globalState);
     this.#transactions = store.add(new Transactions(installation, this.#log, this.#secrets));
     const memory = new ReviewMemory(context.storageUri?.fsPath, (error) =>
       log.warn(`choices of a review are not kept: ${messageOf(error)}`),

@@ -9,6 +9,7 @@ import { keyringStore, runProgram, type RunProgram } from "../../src/node/secret
 import { placeholderOf, spellingsOf } from "../../src/node/secrets/placeholder.ts";
 import { formsOf } from "../../src/node/secrets/secretForms.ts";
 import {
+  forgetRemoved,
   listSecrets,
   loadSecrets,
   removeSecret,
@@ -271,6 +272,31 @@ describe("secrets: the store", () => {
     await rm(file);
     await symlink("/etc/hostname", file);
     await assert.rejects(listSecrets(home), { code: "secrets-unreadable" });
+  });
+
+  it("has the editor forget the values of secrets that the command line removed, and no others", async () => {
+    const values = new Map<string, string>();
+    const editor = {
+      read: (name: string) => Promise.resolve(values.get(name)),
+      write: (name: string, value: string) => Promise.resolve(void values.set(name, value)),
+      remove: (name: string) => Promise.resolve(void values.delete(name)),
+    };
+    for (const name of ["KEPT", "REMOVED", "MOVED"])
+      await setSecret(
+        home,
+        name,
+        ["x.test"],
+        { keep: "editor", value: `${name}-value` },
+        { editor },
+      );
+    assert.equal((await removeSecret(home, "REMOVED")).from, "editor");
+    await setSecret(home, "MOVED", ["x.test"], { variable: "MOVED" });
+    assert.equal(values.size, 3);
+    assert.deepEqual(await forgetRemoved(home, [...values.keys()], editor), ["KEPT"]);
+    assert.deepEqual([...values.keys()], ["KEPT"]);
+    await chmod(path.join(home, "secrets.json"), 0o644);
+    await assert.rejects(forgetRemoved(home, ["KEPT"], editor), { code: "secrets-not-private" });
+    assert.deepEqual([...values.keys()], ["KEPT"]);
   });
 
   it("keeps values in the keyring, on standard input only", async () => {

@@ -58,8 +58,10 @@ export const secretRemoveVerb: Verb = {
   options: {},
   positionals: [1, 1],
   run: async (context) => {
-    await removeSecret(openHome(context.env), context.positionals[0] ?? "");
-    if (!context.json) context.say(`holdfast: ${context.positionals[0] ?? ""} removed`);
+    const { name, from } = await removeSecret(openHome(context.env), context.positionals[0] ?? "");
+    const later =
+      from === "editor" ? "; the editor forgets its value when an agent next starts there" : "";
+    if (!context.json) context.say(`holdfast: ${name} removed${later}`);
     return 0;
   },
 };

@@ -57,12 +57,13 @@ export async function listSecrets(home: string): Promise<readonly SecretSummary[
   return records.map(summaryOf).sort((one, other) => (one.name < other.name ? -1 : 1));
 }
 
-/** Removes a secret and its value. Throws a Failure when there is none of that name. */
+/** Removes a secret and its value, and tells what it was. A value that is kept by a store that is not given stays there
+ * (see {@link forgetRemoved}). Throws a Failure when there is none of that name. */
 export async function removeSecret(
   home: string,
   name: string,
   stores: ValueStores = {},
-): Promise<void> {
+): Promise<SecretSummary> {
   const records = await readSecretFile(home);
   const found = records.find((one) => one.name === name);
   if (found === undefined) throw unknownSecret(name);
@@ -71,6 +72,21 @@ export async function removeSecret(
     records.filter((one) => one !== found),
   );
   await storeFor(found.source.from, stores)?.remove(name);
+  return summaryOf(found);
+}
+
+/** Removes from the editor's store the values of secrets that are no longer kept there: the command line removes names, and
+ * cannot reach the values. `stored` are the names whose values the editor has; gives those that it still has. */
+export async function forgetRemoved(
+  home: string,
+  stored: readonly string[],
+  editor: ValueStore,
+): Promise<readonly string[]> {
+  const kept = new Set<string>();
+  for (const { name, source } of await readSecretFile(home))
+    if (source.from === "editor") kept.add(name);
+  for (const name of stored) if (!kept.has(name)) await editor.remove(name);
+  return stored.filter((name) => kept.has(name));
 }
 
 /** The named secrets with their values, for one transaction. Throws a Failure that names the first one that cannot be

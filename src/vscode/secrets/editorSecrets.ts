@@ -4,6 +4,8 @@ import type { ValueStore } from "../../node/secrets/keyring.ts";
 import { isSecretName } from "../../node/secrets/placeholder.ts";
 import { openHome } from "../../node/state/homeDirectory.ts";
 
+const storedKey = "secrets.stored";
+
 /**
  * Secrets whose values the editor keeps (`SecretStorage`: encrypted, with a key of the operating system). Our own file has
  * their names and hosts alone. A value goes to the supervisor of a transaction that begins in this editor, over its
@@ -11,8 +13,11 @@ import { openHome } from "../../node/state/homeDirectory.ts";
  */
 export class EditorSecrets {
   readonly #values: ValueStore;
+  /** Names whose values were stored: the editor's storage does not list what it has. */
+  readonly #memory: vscode.Memento;
 
-  constructor(storage: vscode.SecretStorage) {
+  constructor(storage: vscode.SecretStorage, memory: vscode.Memento) {
+    this.#memory = memory;
     const key = (name: string): string => `secret.${name}`;
     this.#values = {
       read: async (name) => await storage.get(key(name)),
@@ -21,8 +26,9 @@ export class EditorSecrets {
     };
   }
 
-  /** The values that this editor has, by name. */
+  /** The values that this editor has, by name. Those that were removed elsewhere are forgotten first. */
   async values(): Promise<Readonly<Record<string, string>>> {
+    await this.#forgetRemoved();
     const found: Record<string, string> = {};
     for (const name of await this.#names()) {
       const value = await this.#values.read(name);
@@ -39,12 +45,23 @@ export class EditorSecrets {
     const { name, hosts, value } = asked;
     const home = openHome(process.env);
     await setSecret(home, name, hosts, { keep: "editor", value }, { editor: this.#values });
+    // Noted once the name is in our file: what is noted and not there is forgotten.
+    const stored = this.#memory.get<readonly string[]>(storedKey, []);
+    await this.#memory.update(storedKey, [...new Set([...stored, name])]);
     const message = vscode.l10n.t(
       "The editor keeps {0}. Agents that start in this editor get a placeholder for it, and the value goes to {1} alone.",
       name,
       hosts.join(", "),
     );
     void vscode.window.showInformationMessage(message);
+  }
+
+  async #forgetRemoved(): Promise<void> {
+    const stored = this.#memory.get<readonly string[]>(storedKey, []);
+    if (stored.length === 0) return;
+    const { forgetRemoved } = await import("../../node/secrets/secretStore.ts");
+    const kept = await forgetRemoved(openHome(process.env), stored, this.#values);
+    if (kept.length < stored.length) await this.#memory.update(storedKey, kept);
   }
 
   /** Asks which one, and forgets it and its value. */
