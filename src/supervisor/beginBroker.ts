@@ -22,6 +22,8 @@ export interface DoorParts {
   readonly paths: TransactionPaths;
   readonly mcp: McpSetup;
   readonly tools: OwnTools;
+  /** Of the broker: it is made while the workspace is forked. */
+  readonly authority: NonNullable<BrokerOptions["authority"]>;
 }
 
 /** Reads the policies as they are before the agent runs, and opens both doors: the broker and the MCP gateway.
@@ -51,6 +53,7 @@ export async function beginBroker(
     stateDir: path.join(paths.state, "broker"),
     caFilesDir: paths.door,
     secrets,
+    authority: parts.authority,
     onPassed: (facts) => book.passed(facts),
     onRuleApproved: (facts, judgement) => {
       const cover = approvalCover(facts, judgement, "rule");

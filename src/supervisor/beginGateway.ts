@@ -42,6 +42,12 @@ function homeOf(paths: TransactionPaths): string {
   return path.dirname(path.dirname(paths.root));
 }
 
+/** Loads what the agent's first connection needs, while the agent comes up: it waits for the answer. */
+export async function prepareGateway(): Promise<void> {
+  await import("../node/mcp/socketTransport.ts");
+  await import("../node/mcp/ownServer.ts");
+}
+
 /** Opens the door to the MCP servers, and tells of those that the workspace offers. */
 export async function beginGateway(options: {
   readonly spec: StartSpec;

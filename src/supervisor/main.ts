@@ -6,6 +6,7 @@ import { Failure, messageOf } from "../base/errors.ts";
 import { parseJson } from "../base/jsonl.ts";
 import { adapterOf } from "../node/agents/registry.ts";
 import { hookProgram } from "../node/sandbox/insidePaths.ts";
+import { newAuthority } from "../node/broker/startBroker.ts";
 import { ownServer } from "../node/mcp/mcpConfiguration.ts";
 import { outputLogOf } from "../node/state/outputLog.ts";
 import type { TransactionPaths } from "../runtime/ports.ts";
@@ -13,7 +14,7 @@ import { OpenTransaction } from "../runtime/openTransaction.ts";
 import { listenToAgent } from "./agentSocket.ts";
 import { agentTools } from "./agentTools.ts";
 import { beginBroker } from "./beginBroker.ts";
-import { readMcpSetup } from "./beginGateway.ts";
+import { prepareGateway, readMcpSetup } from "./beginGateway.ts";
 import { listenPrivately } from "./controlServer.ts";
 import { version } from "./installationPaths.ts";
 import { SessionDesk } from "./sessionDesk.ts";
@@ -57,8 +58,10 @@ async function begin(
   const { paths, journal, holds, adapters } = supervisor;
   const adapter = adapterOf(spec.agent, process.env, spec.workspace);
   const transaction = path.basename(paths.root);
+  const authority = newAuthority();
+  authority.catch(() => undefined); // told to whoever needs it
   const mcp = await readMcpSetup(spec, paths);
-  const doors = { spec, paths, mcp, tools: agentTools(supervisor, spec) };
+  const doors = { spec, paths, mcp, tools: agentTools(supervisor, spec), authority };
   const mcpServers = [ownServer, ...mcp.servers.map(({ name }) => name)];
   const open = await OpenTransaction.begin(
     {
@@ -103,7 +106,10 @@ async function begin(
   const session =
     adapter.speaks === undefined ? undefined : speakWith(supervisor, spec, open, mcpServers);
   await serveTerminal(open, session?.streams ?? open.sandbox, paths, spec.waitForClient);
-  supervisor.run(open, session);
+  const comesUp = spec.prompt !== undefined && spec.terminal === undefined;
+  const isAgent = adapter.coverage !== "effects-only" && adapter.takesCommand !== true;
+  supervisor.run(open, session, comesUp && session === undefined && isAgent);
+  if (isAgent) setImmediate(() => void prepareGateway());
 }
 
 function speakWith(

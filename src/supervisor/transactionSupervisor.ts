@@ -106,12 +106,25 @@ export class TransactionSupervisor {
     this.#idle.watch();
   }
 
-  /** The agent runs: when it ends the transaction is sealed by itself. */
-  run(open: OpenTransaction, session?: SessionDesk): void {
+  /**
+   * The agent runs: when it ends the transaction is sealed by itself. `comesUp`: it has its prompt already, and what it needs
+   * to come up is not taken from it; once it asks its model there is time.
+   */
+  run(open: OpenTransaction, session: SessionDesk | undefined, comesUp: boolean): void {
     this.#open = open;
     this.#session = session;
     // With no changes yet: the answer for the base is worked out early.
-    this.#startChecks([]);
+    if (!comesUp) this.#startChecks([]);
+    else {
+      const listening = this.journal.onAppend(({ kind }) => {
+        if (kind !== "request.started" && kind !== "tool.started") return;
+        listening[Symbol.dispose]();
+        // Not in the middle of an entry. Where something has changed since, the checks are under way or about to be.
+        setImmediate(() => {
+          if (this.#checkedKey === "" && this.#state.state === "open") this.#startChecks([]);
+        });
+      });
+    }
     void open.exited.then(() => this.seal());
   }
 

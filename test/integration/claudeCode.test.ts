@@ -104,6 +104,13 @@ describe("Claude Code in a transaction", () => {
       "the sub-agent's call hangs under its start",
     );
 
+    const first = (kind: Entry["kind"]): number =>
+      entries.find((entry) => entry.kind === kind)?.seq ?? Infinity;
+    assert.ok(
+      first("request.started") < first("check.started"),
+      "the base is checked once the agent has come up",
+    );
+
     const files = entries.filter((entry) => entry.kind === "file.changed");
     const parentOf = (file: string): number | undefined =>
       files.find((entry) => entry.path === file)?.parent;

@@ -1,4 +1,4 @@
-import { createHash, X509Certificate } from "node:crypto";
+import { createHash } from "node:crypto";
 import { accessSync, constants } from "node:fs";
 import path from "node:path";
 
@@ -9,7 +9,7 @@ const password = "changeit";
 export function javaTrustStore(certificates: readonly string[], at: Date): Buffer {
   const parts: Buffer[] = [uint(0xfeedfeed, 4), uint(2, 4), uint(certificates.length, 4)];
   for (const [index, pem] of certificates.entries()) {
-    const der = new X509Certificate(pem).raw;
+    const der = derOf(pem);
     const time = Buffer.alloc(8);
     time.writeBigUInt64BE(BigInt(at.getTime()));
     parts.push(
@@ -29,6 +29,11 @@ export function javaTrustStore(certificates: readonly string[], at: Date): Buffe
     .update(content)
     .digest();
   return Buffer.concat([content, digest]);
+}
+
+/** The bytes in a PEM block. They are not looked into: to parse the hundred and more that a machine trusts takes long. */
+function derOf(pem: string): Buffer {
+  return Buffer.from(pem.replaceAll(/-----[A-Z ]+-----/g, ""), "base64");
 }
 
 function uint(value: number, bytes: number): Buffer {

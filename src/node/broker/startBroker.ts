@@ -3,7 +3,7 @@ import type { CallFacts, Judge, Judgement } from "../../core/policy/judge.ts";
 import type { Broker, BrokerHost } from "../../runtime/ports.ts";
 import { Vault, type Secret } from "../secrets/vault.ts";
 import { cachedResolve, resolveWithHost, type Resolve } from "./addresses.ts";
-import { createCertificateAuthority } from "./certificates.ts";
+import { createCertificateAuthority, type CertificateAuthority } from "./certificates.ts";
 import { createDialler, type DialOverrides } from "./dial.ts";
 import { Door } from "./door.ts";
 import { sandboxEnvironment, writeCaFiles } from "./environment.ts";
@@ -32,6 +32,8 @@ export interface BrokerOptions {
   /** Where programs inside reach the bridge. */
   readonly proxyUrl?: string;
   readonly secrets?: readonly Secret[];
+  /** One that is being made already; left out: it is made now. */
+  readonly authority?: Promise<CertificateAuthority>;
   /** How clients wait while their call is held; left out: a sign of life every 15 seconds, without limit. */
   readonly waiting?: Partial<Waiting>;
   /** A call may go out: it counts against the limits of the task. */
@@ -42,12 +44,17 @@ export interface BrokerOptions {
   readonly upstream?: DialOverrides & { readonly resolve?: Resolve; readonly proxyFor?: ProxyFor };
 }
 
+/** The certificate authority of one transaction. */
+export function newAuthority(): Promise<CertificateAuthority> {
+  return createCertificateAuthority("Holdfast transaction");
+}
+
 /** Opens the only door out of a sandbox (DESIGN §6). */
 export async function startBroker(options: BrokerOptions): Promise<Broker> {
   const { host, judge, modelHosts, upstream: overrides = {} } = options;
   const sandboxCaDir = options.sandboxCaDir ?? "/run/holdfast";
   await mkdir(options.stateDir, { recursive: true, mode: 0o700 });
-  const certificates = await createCertificateAuthority("Holdfast transaction");
+  const certificates = await (options.authority ?? newAuthority());
   await writeCaFiles(options.caFilesDir, certificates.certificate);
   const dialler = createDialler(overrides.proxyFor ?? proxyFromEnvironment(process.env), overrides);
   const upstream = createUpstream(dialler);

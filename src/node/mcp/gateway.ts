@@ -54,7 +54,7 @@ export async function startGateway(options: GatewayOptions): Promise<{ close(): 
   const fill = (text: string): string => fillSecrets(text, options.secrets);
 
   const serve = async (socket: Socket): Promise<void> => {
-    // The protocol is loaded at the first connection: the agent does not wait for it to be started.
+    // The protocol is loaded once the agent has been started, at the latest here: the start does not wait for it.
     const { SocketTransport } = await import("./socketTransport.ts");
     const greeted = await SocketTransport.open(socket);
     if (greeted === undefined) return;
