@@ -21,7 +21,7 @@ async function bundleSuites() {
   const suites = suitesUnder("test/host");
   await esbuild({
     absWorkingDir: root,
-    entryPoints: ["test/host/index.ts", ...suites],
+    entryPoints: ["test/host/index.ts", "test/host/bench/playedSupervisor.ts", ...suites],
     outdir: path.join(out, "suites"),
     outbase: "test/host",
     outExtension: { ".js": ".cjs" },

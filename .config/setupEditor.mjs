@@ -2,7 +2,7 @@
 // both from the package registry. Its native modules are compiled here, only those that the server loads.
 import fs from "node:fs";
 import path from "node:path";
-import { cached } from "./cache.mjs";
+import { cached, cacheFolder } from "./cache.mjs";
 import { command } from "./command.mjs";
 
 const codeServerVersion = "4.139.1";
@@ -27,6 +27,11 @@ function partsOf(folder) {
 /** Installs the editor when it is missing. Gives the programs to start: `node` and the `server` script it runs. */
 export async function setupEditor() {
   return partsOf(await cached(folderName, install));
+}
+
+/** Whether the editor is installed. */
+export function hasEditor() {
+  return fs.existsSync(path.join(cacheFolder(), folderName));
 }
 
 async function install(folder) {

@@ -1,3 +1,4 @@
+import { visibleLine } from "../src/base/visibleText.ts";
 import type { Conversation } from "../src/protocol/webview.ts";
 import { element, setText } from "./dom.ts";
 import { button } from "./toolkit.ts";
@@ -24,6 +25,7 @@ export class ConversationPart {
   });
   readonly #plan = element("ol", { class: "plan", "aria-label": "Plan" });
   readonly #ended = element("p", { class: "turnEnded", role: "status" });
+  readonly #error = element("p", { class: "error", role: "alert" });
   readonly #box: HTMLTextAreaElement;
   readonly #send: HTMLElement;
   readonly #cancel: HTMLElement;
@@ -50,6 +52,7 @@ export class ConversationPart {
       this.#answer,
       this.#ended,
       element("div", { class: "promptArea" }, this.#box, buttons),
+      this.#error,
     );
     this.root.hidden = true;
   }
@@ -83,6 +86,12 @@ export class ConversationPart {
     this.#cancel.hidden = !busy;
   }
 
+  /** Gives a prompt back that failed, unless the next one is being written already, and says why. */
+  failed(text: string, message: string): void {
+    if (this.#box.value === "") this.#box.value = text;
+    setText(this.#error, visibleLine(message));
+  }
+
   #key(event: KeyboardEvent): void {
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
     event.preventDefault();
@@ -92,6 +101,7 @@ export class ConversationPart {
   #submit(): void {
     const text = this.#box.value.trim();
     if (text === "" || this.#busy) return;
+    setText(this.#error, "");
     this.#handlers.prompt(text);
     this.#box.value = "";
   }

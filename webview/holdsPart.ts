@@ -116,14 +116,8 @@ class Card {
       "aria-labelledby": id,
       tabindex: "-1",
     });
-    this.root.append(
-      this.#head(id),
-      this.#facts(),
-      this.#payload(),
-      this.#effect,
-      this.#decisionRow(),
-      this.#error,
-    );
+    const told = element("div", { class: "told" }, this.#head(id), this.#facts(), this.#payload());
+    this.root.append(told, this.#effect, this.#decisionRow(), this.#error);
     this.#showEffect();
     this.arm(false);
   }

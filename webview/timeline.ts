@@ -120,6 +120,9 @@ function receive(message: ToWebview): void {
     case "decideFailed":
       holds.failed(message.hold, message.message);
       return;
+    case "promptFailed":
+      conversation.failed(message.text, message.message);
+      return;
     case "layout":
       generation = message.layout.generation;
       showFilter(message.filter, message.totals);

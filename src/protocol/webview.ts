@@ -293,6 +293,8 @@ export const toWebview = z.discriminatedUnion("type", [
   z.object({ type: z.literal("reveal"), generation: count, position: count, focus: z.boolean() }),
   /** A decision was refused or failed: the card becomes usable again and says why. */
   z.object({ type: z.literal("decideFailed"), hold: z.string(), message: z.string() }),
+  /** A prompt did not reach the agent, or its turn failed: its text goes back into the box. */
+  z.object({ type: z.literal("promptFailed"), text: z.string(), message: z.string() }),
 ]);
 export type ToWebview = z.output<typeof toWebview>;
 

@@ -2,6 +2,7 @@ import fs from "node:fs";
 import path from "node:path";
 import * as vscode from "vscode";
 import { messageOf } from "../base/errors.ts";
+import { lazily } from "../base/lazily.ts";
 import { DisposableStore, type Ending } from "../base/lifecycle.ts";
 import { openHome } from "../node/state/homeDirectory.ts";
 import { TransactionsHere } from "../node/state/transactionsHere.ts";
@@ -41,7 +42,7 @@ export class LazyExtension implements Ending {
   readonly #here = new TransactionsHere();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #watching = false;
-  #whole: Promise<HoldfastExtension> | undefined;
+  readonly #load = lazily(() => this.#loadNow());
 
   constructor(context: vscode.ExtensionContext) {
     const store = this.#store;
@@ -88,11 +89,6 @@ export class LazyExtension implements Ending {
 
   dispose(): void {
     this.#store.dispose();
-  }
-
-  #load(): Promise<HoldfastExtension> {
-    this.#whole ??= this.#loadNow();
-    return this.#whole;
   }
 
   async #loadNow(): Promise<HoldfastExtension> {

@@ -1,31 +1,24 @@
 /** The timeline over 100,000 steps: folding, order and search in the host; rows, frames and heap in a headless browser. */
+import { execFileSync } from "node:child_process";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
 import { monitorEventLoopDelay, performance } from "node:perf_hooks";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Page } from "playwright-core";
+import { hasEditor } from "../../.config/setupEditor.mjs";
 import type { Entry } from "../../src/core/journal/entry.ts";
 import { everything, webviewVersion, type ToWebview } from "../../src/protocol/webview.ts";
 import { figureOf, timed, type Bench, type Figure } from "../support/bench.ts";
+import type { HostSamples } from "../support/hostResult.ts";
 import { largeJournal } from "../support/largeJournal.ts";
+import { root } from "../support/repository.ts";
 import { sampleHost, type SampleHost } from "../support/sampleStates.ts";
+import { frames, late, p95, plainScroll, scroll, stopFrames } from "../support/timelineProbe.ts";
 import { launchBrowser, openWebview } from "../support/webviewPage.ts";
 
 const roots = 100_000;
 const note = `${roots.toLocaleString("en-US")} steps`;
-
-/** Scrolls fast for 150 frames and gives how long each took. */
-const scroll = `new Promise((resolve) => {
-  const list = document.querySelector(".list");
-  const times = [];
-  let last = performance.now();
-  const step = (now) => {
-    times.push(now - last);
-    last = now;
-    list.scrollTop += 2400;
-    if (times.length < 151) requestAnimationFrame(step);
-    else resolve(times.slice(1));
-  };
-  requestAnimationFrame(step);
-})`;
 
 async function heapMegabytes(page: Page): Promise<number> {
   const devtools = await page.context().newCDPSession(page);
@@ -83,19 +76,6 @@ async function firstRows(host: SampleHost, page: Page): Promise<FirstRows> {
 /** How long the host took for the answers since this was set back. */
 const answering = { ms: 0 };
 
-/** Milliseconds of each frame until \`holdfastStop\` is set. */
-const frames = `new Promise((resolve) => {
-  const times = [];
-  let last = performance.now();
-  const step = (now) => {
-    times.push(now - last);
-    last = now;
-    if (globalThis.holdfastStop) resolve(times.slice(1));
-    else requestAnimationFrame(step);
-  };
-  requestAnimationFrame(step);
-})`;
-
 const streamedPerSecond = 500;
 const streamSeconds = 4;
 
@@ -118,12 +98,16 @@ async function streaming(
     await wait(everyMs);
   }
   delay.disable();
-  await page.evaluate("globalThis.holdfastStop = true");
+  await page.evaluate(stopFrames);
   const times = await shown;
-  const late = times.filter((ms) => ms > 25).length;
   return [
     figureOf("frame while entries stream in", "ms", times, what),
-    figureOf("frames over 25 ms while entries stream in", "frames", [late], `of ${times.length}`),
+    figureOf(
+      "frames over 25 ms while entries stream in",
+      "frames",
+      [late(times)],
+      `of ${times.length}`,
+    ),
     figureOf(
       "event loop of the host, p99 over its 5 ms",
       "ms",
@@ -149,6 +133,7 @@ async function inBrowser(host: SampleHost, rest: readonly Entry[]): Promise<read
     const first: FirstRows[] = [];
     for (let round = 0; round < 5; round++) first.push(await firstRows(host, shown.page));
     const times = await shown.page.evaluate<number[]>(scroll);
+    const plain = await shown.page.evaluate<number[]>(plainScroll);
     const heap = await heapMegabytes(shown.page);
     const streamed = await streaming(host, rest, shown.page, shown.send);
     await shown.close();
@@ -167,7 +152,8 @@ async function inBrowser(host: SampleHost, rest: readonly Entry[]): Promise<read
       ),
       figureOf("frame on fast scroll", "ms", times, note),
       figureOf("frame on fast scroll, p95", "ms", [p95(times)], note),
-      figureOf("frames over 25 ms of 150", "frames", [times.filter((ms) => ms > 25).length], note),
+      figureOf("frames over 25 ms of 150", "frames", [late(times)], note),
+      ...plainFigures("", plain),
       figureOf("heap of the webview", "MB", [heap], "after collection"),
       ...streamed,
     ];
@@ -176,9 +162,43 @@ async function inBrowser(host: SampleHost, rest: readonly Entry[]): Promise<read
   }
 }
 
-function p95(times: readonly number[]): number {
-  const sorted = times.toSorted((a, b) => a - b);
-  return sorted[Math.ceil(sorted.length * 0.95) - 1] ?? NaN;
+/** Of a list that a browser scrolls without any script: what no timeline can do better on this machine. */
+function plainFigures(place: string, times: readonly number[]): readonly Figure[] {
+  return [
+    figureOf(
+      `${place}a plain list: frame on fast scroll, p95`,
+      "ms",
+      [p95(times)],
+      "150 lines of text",
+    ),
+    figureOf(
+      `${place}a plain list: frames over 25 ms of 150`,
+      "frames",
+      [late(times)],
+      "150 lines of text",
+    ),
+  ];
+}
+
+/** The same in the real editor, when it is installed: see test/host/bench. */
+function inEditor(): readonly Figure[] {
+  if (!hasEditor()) return [];
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "holdfast-bench-"));
+  const samples = path.join(folder, "samples.json");
+  try {
+    execFileSync(process.execPath, [path.join(root, ".config", "host.mjs"), "bench"], {
+      cwd: root,
+      env: { ...process.env, HOLDFAST_HOST_SAMPLES: samples },
+      // Its output beside the report is for whoever waits.
+      stdio: ["ignore", 2, 2],
+    });
+    const taken = JSON.parse(fs.readFileSync(samples, "utf8")) as HostSamples;
+    return taken.map(({ name, unit, samples: each, note: about }) =>
+      figureOf(`in the editor: ${name}`, unit, each, about),
+    );
+  } finally {
+    fs.rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 export const bench: Bench = {
@@ -198,6 +218,6 @@ export const bench: Bench = {
       view.setFilter({ ...everything, text: `file4242${Math.max(0, run)}` }),
     );
     view.setFilter(everything);
-    return [fold, order, search, ...(await inBrowser(host, all.slice(later)))];
+    return [fold, order, search, ...(await inBrowser(host, all.slice(later))), ...inEditor()];
   },
 };

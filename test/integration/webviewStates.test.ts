@@ -125,6 +125,36 @@ describe("timeline in a browser", () => {
     await healthy(shown, "session-busy");
   });
 
+  it("gives a prompt back that failed, and says why", async () => {
+    const host = sampleHost("running", undefined, spoken);
+    const shown = await openWebview(browser, { theme: "dark", width: 360, onMessage: host.answer });
+    open.push(shown);
+    const { page, said } = shown;
+    const box = page.getByRole("textbox", { name: "Prompt" });
+    const text = "Round the totals too,\nplease";
+    await box.fill(text);
+    await box.press("Enter");
+    await until("it is sent", () => said.some((message) => message.type === "prompt"));
+    assert.equal(await box.inputValue(), "");
+    const failed = {
+      type: "promptFailed",
+      text,
+      message: "the agent's session has ended",
+    } as const;
+    await shown.send(failed);
+    const error = page.getByRole("alert").filter({ hasText: failed.message });
+    await error.waitFor();
+    assert.equal(await box.inputValue(), text);
+    await healthy(shown, "session-prompt-failed");
+    // What is being written is not lost to what failed.
+    await box.fill("Something else");
+    await shown.send(failed);
+    await box.press("Enter");
+    await error.waitFor({ state: "detached" });
+    const prompts = said.flatMap((message) => (message.type === "prompt" ? [message.text] : []));
+    assert.deepEqual(prompts, [text, "Something else"]);
+  });
+
   const healthy = async ({ page, said, problems }: WebviewPage, name: string): Promise<void> => {
     if (pictures !== undefined) await page.screenshot({ path: path.join(pictures, `${name}.png`) });
     assert.deepEqual(problems, []);
@@ -215,6 +245,21 @@ describe("timeline in a browser", () => {
       payloadSha256: "9f2c4e1ab77d0c55e1f0".padEnd(64, "0"),
     });
   });
+
+  for (const height of [1000, 860, 720, 560, 400])
+    it(`covers nothing of a held call in a window ${height} pixels high`, async () => {
+      const shown = await show("waiting");
+      const { page } = shown;
+      await page.setViewportSize({ width: 360, height });
+      await page.locator(".payload").scrollIntoViewIfNeeded();
+      const [bytes, told, decision] = await page.evaluate<DOMRect[]>(
+        `[".payload", ".told", ".decision"].map((part) => document.querySelector(part).getBoundingClientRect().toJSON())`,
+      );
+      assert.ok(bytes !== undefined && told !== undefined && decision !== undefined);
+      assert.ok(told.bottom <= decision.top, "what is told ends where the decision begins");
+      assert.ok(bytes.top < told.bottom && bytes.bottom > told.top, "the bytes can be scrolled to");
+      assert.ok(decision.top >= 0 && decision.bottom <= height, "the decision is in sight");
+    });
 
   it("disarms the cards when another one comes", async () => {
     const { page, send } = await show("waiting");

@@ -35,6 +35,8 @@ interface HostRun {
   readonly settings: Readonly<Record<string, unknown>>;
   /** The suites are run by an extension, not by the editor's own test run: for dialogs, and for reloads of the window. */
   readonly asPerson?: true;
+  /** Runs only when it is named: it measures, and proves nothing. */
+  readonly onRequest?: true;
 }
 
 const hostRuns: readonly HostRun[] = [
@@ -57,6 +59,14 @@ const hostRuns: readonly HostRun[] = [
   { name: "several", suites: "several", installed: true, settings: {}, asPerson: true },
   { name: "reload", suites: "reload", installed: true, settings: {}, asPerson: true },
   { name: "installed", suites: "installed", installed: true, settings: {} },
+  {
+    name: "bench",
+    suites: "bench",
+    installed: true,
+    settings: {},
+    asPerson: true,
+    onRequest: true,
+  },
 ];
 
 const deadlineMs = 900_000;
@@ -122,6 +132,8 @@ async function runOnce(run: HostRun, options: RunOptions): Promise<HostResult> {
     HOLDFAST_HOST_RESULT: result,
     HOLDFAST_HOST_OUTPUT: path.join(folder, "output"),
     HOLDFAST_HOST_SUITES: path.join(options.out, "suites", run.suites),
+    HOLDFAST_HOST_SAMPLES:
+      process.env["HOLDFAST_HOST_SAMPLES"] ?? path.join(folder, "samples.json"),
   };
   const index = path.join(options.out, "suites", "index.cjs");
   const developed = run.asPerson
@@ -195,13 +207,16 @@ async function runApart(run: HostRun, options: RunOptions): Promise<HostResult> 
 
 const options = JSON.parse(process.argv[2] ?? "null") as RunOptions;
 const wanted = hostRuns.filter(
-  ({ name }) => options.runs.length === 0 || options.runs.includes(name),
+  ({ name, onRequest }) =>
+    options.runs.includes(name) || (options.runs.length === 0 && onRequest !== true),
 );
 const sum = { passed: 0, failed: 0 };
 const waiting = [...wanted];
 async function work(): Promise<void> {
   for (let run = waiting.shift(); run !== undefined; run = waiting.shift()) {
-    const { passed, failed } = await (wanted.length === 1 ? runTwice : runApart)(run, options);
+    const { passed, failed } = await (
+      wanted.length > 1 ? runApart : run.onRequest ? runOnce : runTwice
+    )(run, options);
     sum.passed += passed;
     sum.failed += failed;
   }

@@ -93,6 +93,13 @@ function handlersFor(page: Page, screenshots: string): Handlers {
       inPanel
         ? panel().locator("body").evaluate(evaluateInPage, expression)
         : page.evaluate<unknown>(expression),
+    heap: async () => {
+      const devtools = await page.context().newCDPSession(page);
+      await devtools.send("HeapProfiler.collectGarbage");
+      const { usedSize } = await devtools.send("Runtime.getHeapUsage");
+      await devtools.detach();
+      return usedSize;
+    },
     screenshot: async ({ name }) => {
       const file = path.join(screenshots, `${name}.png`);
       fs.mkdirSync(screenshots, { recursive: true });

@@ -11,4 +11,14 @@ export interface HostEnvironment {
   /** Folder whose bundled suites run. */
   readonly HOLDFAST_HOST_SUITES: string;
   readonly HOLDFAST_WINDOW_SOCK: string;
+  /** Where a suite that measures leaves its samples: {@link HostSamples} as JSON. */
+  readonly HOLDFAST_HOST_SAMPLES: string;
 }
+
+/** What was measured in the editor, by the name of the figure. */
+export type HostSamples = readonly {
+  readonly name: string;
+  readonly unit: string;
+  readonly samples: readonly number[];
+  readonly note?: string;
+}[];

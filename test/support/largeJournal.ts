@@ -1,9 +1,13 @@
 import type { Entry } from "../../src/core/journal/entry.ts";
 import { JournalWriter, request } from "./journalWriter.ts";
 
-/** Many entries of mixed kinds, for figures: `roots` tool calls, every tenth with a request. */
-export function largeJournal(roots: number): Entry[] {
+/** Many entries of mixed kinds, for figures: `roots` tool calls, every fortieth with a request; `begin` writes what comes first. */
+export function largeJournal(
+  roots: number,
+  begin: (journal: JournalWriter) => void = () => undefined,
+): Entry[] {
   const journal = new JournalWriter();
+  begin(journal);
   const kinds = ["read", "edit", "search", "execute"] as const;
   const tools = ["Read", "Edit", "Grep", "Bash"] as const;
   for (let n = 0; n < roots; n++) {

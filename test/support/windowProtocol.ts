@@ -19,6 +19,8 @@ export interface WindowCalls {
   texts: { params: Target; result: string[] };
   /** Evaluates an expression in the page; its value must be JSON. */
   evaluate: { params: { expression: string; panel?: boolean }; result: unknown };
+  /** Bytes of the window's script heap after a collection: the workbench and every webview that shares its process. */
+  heap: { params: Record<string, never>; result: number };
   /** Saves a picture of the window and gives the file. */
   screenshot: { params: { name: string }; result: string };
   resize: { params: { width: number; height: number }; result: null };

@@ -252,7 +252,7 @@ export class TimelineProvider implements vscode.WebviewViewProvider, Ending {
           this.#follow(this.#actions.rowAction(message.id, message.action, shown));
         return;
       case "prompt":
-        if (shown !== undefined) this.#follow(shown.call("prompt", { text: message.text }));
+        if (shown !== undefined) this.#prompt(message.text, shown);
         return;
       case "cancelPrompt":
         if (shown !== undefined) this.#follow(shown.call("cancel", {}));
@@ -284,6 +284,14 @@ export class TimelineProvider implements vscode.WebviewViewProvider, Ending {
   #decide(message: Extract<FromWebview, { type: "decide" }>, shown: LiveTransaction): void {
     this.#actions.decide(message, shown).catch((error: unknown) => {
       this.#send({ type: "decideFailed", hold: message.hold, message: messageOf(error) });
+    });
+  }
+
+  #prompt(text: string, shown: LiveTransaction): void {
+    shown.call("prompt", { text }).catch((error: unknown) => {
+      this.#log.error(error instanceof Error ? error : messageOf(error));
+      if (this.#transactions.shown === shown)
+        this.#send({ type: "promptFailed", text, message: messageOf(error) });
     });
   }
 
