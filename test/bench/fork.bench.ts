@@ -1,36 +1,40 @@
-import { execFileSync } from "node:child_process";
-import { mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { execFile, execFileSync } from "node:child_process";
+import { rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { performance } from "node:perf_hooks";
 import { setTimeout } from "node:timers/promises";
+import { promisify } from "node:util";
 import type { BackendName } from "../../src/core/journal/entry.ts";
 import { makeSpare } from "../../src/node/fork/spare.ts";
 import { savepoints } from "../../src/node/fork/savepoints.ts";
 import { figureOf, type Bench, type Figure } from "../support/bench.ts";
-import { ForkFixture, type ForkedFixture } from "../support/forkFixture.ts";
-import { LoopFilesystem } from "../support/loopFilesystem.ts";
+import { BenchTree, makeGrounds, type Ground } from "../support/forkBenchTree.ts";
+import type { ForkedFixture, ForkFixture } from "../support/forkFixture.ts";
 
-const rounds = 3;
+const run = promisify(execFile);
 
 /** Files of the trees: `HOLDFAST_BENCH_FILES=5000,60000,250000` for the whole table. */
 const sizes = (process.env["HOLDFAST_BENCH_FILES"] ?? "5000").split(",").map(Number);
 
-/** Nine files in ten are ignored, as in a project with its packages installed. */
-function makeTree(fixture: ForkFixture, files: number): void {
-  execFileSync("git", ["init", "-q"], { cwd: fixture.workspace });
-  fixture.write(".gitignore", "node_modules/\n");
-  for (let i = 0; i < files; i += 20) {
-    const directory = path.join(fixture.workspace, i % 200 === 0 ? "src" : "node_modules", `p${i}`);
-    mkdirSync(directory, { recursive: true });
-    for (let j = 0; j < 20; j++)
-      writeFileSync(path.join(directory, `f${j}.js`), `// ${i} ${j}\n`.repeat(1 + ((i * j) % 700)));
-  }
+/** Rounds of a tree; what copies every byte is measured once where a round takes long. */
+function roundsOf(files: number): number {
+  return files <= 10_000 ? 3 : 2;
+}
+
+/** A listing trusts what has been left alone for a minute: native/src/cloneList.c. */
+const settlingMs = 61_000;
+
+const begun = performance.now();
+
+function tell(what: string): void {
+  const seconds = ((performance.now() - begun) / 1000).toFixed(0);
+  process.stderr.write(`bench: fork: ${seconds} s: ${what}\n`);
 }
 
 async function milliseconds(work: () => unknown): Promise<number> {
-  const begun = performance.now();
+  const started = performance.now();
   await work();
-  return performance.now() - begun;
+  return performance.now() - started;
 }
 
 function usedMegabytes(directory: string): number {
@@ -39,44 +43,55 @@ function usedMegabytes(directory: string): number {
   return Number(line.split("\n")[1]) / 1e6;
 }
 
-/** Samples of one backend, by what they measure. */
+/** Samples of one backend on one tree, by what they measure. */
 class Samples {
   readonly #byName = new Map<string, number[]>();
+  readonly #of: string;
+  readonly #note: string;
+
+  constructor(backend: BackendName, ground: Ground, files: number) {
+    const where = sizes.length > 1 ? `${ground.name}, ${files} files` : ground.name;
+    this.#of = `${backend}, ${where}`;
+    this.#note = `${files} files`;
+  }
 
   add(name: string, value: number): void {
     this.#byName.set(name, [...(this.#byName.get(name) ?? []), value]);
   }
 
-  figures(where: string, files: number): Figure[] {
+  figures(): Figure[] {
     return [...this.#byName].map(([name, samples]) => {
       const unit = name.includes("disk") ? "MB" : name.includes("cp -a") ? "ratio" : "ms";
-      return figureOf(`${where}: ${name}`, unit, samples, `${files} files`);
+      return figureOf(`${this.#of}: ${name}`, unit, samples, this.#note);
     });
   }
 }
 
-async function cloneByCp(fixture: ForkFixture): Promise<number> {
-  const copy = path.join(fixture.root, "copy");
-  const args = ["-a", "--reflink=auto", fixture.workspace, copy];
-  const time = await milliseconds(() => execFileSync("cp", args));
-  rmSync(copy, { recursive: true });
-  return time;
+/** A tree with what is measured on it. */
+interface Measured {
+  readonly ground: Ground;
+  readonly tree: BenchTree;
+  readonly samples: ReadonlyMap<BackendName, Samples>;
+  /** Milliseconds that `cp -a --reflink=auto` took, where it was measured last. */
+  cp: number;
 }
 
-async function measure(
-  fixture: ForkFixture,
-  backend: BackendName,
-  cp: number,
-  samples: Samples,
-): Promise<void> {
+/** The copy stays: what was just deleted makes the next one slow on some filesystems. */
+async function cloneByCp({ root, workspace }: ForkFixture, round: number): Promise<number> {
+  const args = ["-a", "--reflink=auto", workspace, path.join(root, `copy-${round}`)];
+  return milliseconds(() => run("cp", args));
+}
+
+async function measure(one: Measured, backend: BackendName, samples: Samples): Promise<void> {
+  const { fixture } = one.tree;
   // As for a workspace that was never forked.
   rmSync(path.join(fixture.home, "listings"), { recursive: true, force: true });
   const before = usedMegabytes(fixture.root);
-  const begun = performance.now();
+  const started = performance.now();
   const forked = await fixture.fork(backend);
-  const fork = performance.now() - begun;
+  const fork = performance.now() - started;
   samples.add("fork", fork);
-  samples.add("fork / cp -a --reflink=auto", fork / cp);
+  samples.add("fork / cp -a --reflink=auto", fork / one.cp);
   samples.add("disk used", usedMegabytes(fixture.root) - before);
   const target = forked.fork.overlays.find(({ at }) => at === ".")?.upper ?? forked.fork.shadow;
   const edit = (count: number, text: string): void => {
@@ -91,26 +106,7 @@ async function measure(
   edit(3, "again\n");
   samples.add("savepoint of 3 edits", await milliseconds(take));
   await forked.remove();
-  if (backend === "overlay" || backend === "snapshot")
-    await measureListed(fixture, backend, samples);
   if (backend === "clone") await measureSpare(fixture, forked, samples);
-}
-
-/** The start of a further transaction in a workspace that rests for a minute between its listings. */
-async function measureListed(
-  fixture: ForkFixture,
-  backend: BackendName,
-  samples: Samples,
-): Promise<void> {
-  const settledMs = statSync(fixture.workspace).ctimeMs + 61_000;
-  if (Date.now() < settledMs) {
-    await setTimeout(settledMs - Date.now());
-    await (await fixture.fork(backend)).remove();
-  }
-  const begun = performance.now();
-  const forked = await fixture.fork(backend);
-  samples.add("fork, listed before", performance.now() - begun);
-  await forked.remove();
 }
 
 /** The start of the transaction after that one. */
@@ -125,49 +121,75 @@ async function measureSpare(
   const last = { ...fork, files: Math.max(fork.files, 100_000) };
   if (!(await makeSpare({ nativePath, workspace, paths, last, signal })))
     throw new Error("no spare was made");
-  const begun = performance.now();
+  const started = performance.now();
   const next = await fixture.fork("clone");
-  samples.add("fork with a spare", performance.now() - begun);
+  samples.add("fork with a spare", performance.now() - started);
   if (next.fork.spare !== true) throw new Error("the spare was not taken");
   await next.remove();
 }
 
-async function figuresOn(
-  name: string,
-  parent: string | undefined,
-  files: number,
-  backends: readonly BackendName[],
-): Promise<Figure[]> {
-  using fixture = new ForkFixture(parent);
-  if (backends.includes("snapshot")) {
-    rmSync(fixture.workspace, { recursive: true });
-    execFileSync(fixture.nativePath, ["subvolume", "create", fixture.workspace]);
+/** The start of further transactions in a workspace that had rested for a minute before it was listed. */
+async function measureListed(one: Measured): Promise<void> {
+  for (const [backend, samples] of one.samples) {
+    if (backend !== "overlay" && backend !== "snapshot") continue;
+    await (await one.tree.fixture.fork(backend)).remove();
+    for (let round = 0; round < 3; round++) {
+      const started = performance.now();
+      const forked = await one.tree.fixture.fork(backend);
+      samples.add("fork, listed before", performance.now() - started);
+      await forked.remove();
+    }
   }
-  makeTree(fixture, files);
-  mkdirSync(path.join(fixture.workspace, "made-last"));
-  const found = new Map(backends.map((backend) => [backend, new Samples()]));
-  for (let round = 0; round < rounds; round++) {
-    const cp = await cloneByCp(fixture);
-    for (const [backend, samples] of found) await measure(fixture, backend, cp, samples);
-  }
-  const where = sizes.length > 1 ? `${name}, ${files} files` : name;
-  return [...found].flatMap(([backend, samples]) => samples.figures(`${backend}, ${where}`, files));
 }
 
-/** What a fork costs, against `cp -a --reflink=auto` of the same tree in the same round. */
+async function measureRounds(one: Measured): Promise<void> {
+  const rounds = roundsOf(one.tree.files);
+  for (let round = 0; round < rounds; round++) {
+    if (round === 0 || rounds > 2) one.cp = await cloneByCp(one.tree.fixture, round);
+    for (const [backend, samples] of one.samples)
+      if (round === 0 || rounds > 2 || backend !== "copy") await measure(one, backend, samples);
+  }
+}
+
+function makeTrees(grounds: readonly Ground[]): Measured[] {
+  return sizes.flatMap((files) =>
+    grounds.map((ground) => {
+      tell(`a tree of ${files} files on ${ground.name}`);
+      const tree = new BenchTree(ground, files, 18);
+      const samples = ground.backends.map(
+        (backend) => [backend, new Samples(backend, ground, files)] as const,
+      );
+      return { ground, tree, samples: new Map(samples), cp: NaN };
+    }),
+  );
+}
+
+async function measureAll(grounds: readonly Ground[]): Promise<Figure[]> {
+  const all = makeTrees(grounds);
+  for (const one of all) {
+    tell(`rounds with ${one.tree.files} files on ${one.ground.name}`);
+    await measureRounds(one);
+  }
+  const restMs = Math.max(...all.map(({ tree }) => tree.madeMs)) + settlingMs - Date.now();
+  tell(`workspaces that have rested (for another ${Math.max(0, Math.round(restMs / 1000))} s)`);
+  await setTimeout(Math.max(0, restMs));
+  for (const one of all) await measureListed(one);
+  tell("done");
+  return all.flatMap(({ samples }) => [...samples.values()].flatMap((one) => one.figures()));
+}
+
+/**
+ * What a fork costs, against `cp -a --reflink=auto` of the same tree. Nine files in ten are ignored, as in a project with its
+ * packages installed.
+ */
 export const bench: Bench = {
   title: "Forks",
   run: async () => {
-    const figures: Figure[] = [];
-    for (const files of sizes) {
-      figures.push(...(await figuresOn("here", undefined, files, ["clone", "overlay", "copy"])));
-      for (const kind of ["xfs", "btrfs"] as const) {
-        if (!LoopFilesystem.possible(kind)) continue;
-        using filesystem = new LoopFilesystem(kind);
-        const backends: BackendName[] = kind === "btrfs" ? ["snapshot", "clone"] : ["clone"];
-        figures.push(...(await figuresOn(kind, filesystem.point, files, backends)));
-      }
+    const grounds = makeGrounds();
+    try {
+      return await measureAll(grounds);
+    } finally {
+      for (const ground of grounds) ground[Symbol.dispose]();
     }
-    return figures;
   },
 };
