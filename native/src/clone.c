@@ -3,6 +3,7 @@
 #include "clone.h"
 
 #include "commands.h"
+#include "subvolume.h"
 #include "suspect.h"
 #include "fault.h"
 
@@ -19,13 +20,12 @@
 #include <unistd.h>
 
 struct options {
-    const char *from, *to, *manifest, *base, *spare, *spare_manifest, *known;
+    const char *from, *to, *manifest, *base, *spare, *spare_manifest, *known, *freeze, *snapshot;
     const char **mounts;
     size_t mount_count;
     uint64_t save_limit;
     unsigned threads;
     bool share;
-    bool any_device;
 };
 
 static atomic_bool *stop_flag;
@@ -43,7 +43,8 @@ static void parse_options(struct options *options, int argc, char **argv) {
         {"mount", required_argument, NULL, 'o'},     {"threads", required_argument, NULL, 'j'},
         {"no-share", no_argument, NULL, 'n'},        {"spare", required_argument, NULL, 'p'},
         {"spare-manifest", required_argument, NULL, 'l'}, {"known", required_argument, NULL, 'k'},
-        {"any-device", no_argument, NULL, 'd'},      {NULL, 0, NULL, 0},
+        {"freeze", required_argument, NULL, 'z'},         {"snapshot", required_argument, NULL, 'x'},
+        {NULL, 0, NULL, 0},
     };
     *options = (struct options){.save_limit = 8 << 20, .threads = useful_threads(), .share = true};
     options->mounts = must_alloc((size_t)argc * sizeof *options->mounts);
@@ -61,14 +62,32 @@ static void parse_options(struct options *options, int argc, char **argv) {
         case 'p': options->spare = optarg; break;
         case 'l': options->spare_manifest = optarg; break;
         case 'k': options->known = optarg; break;
-        case 'd': options->any_device = true; break;
+        case 'z': options->freeze = optarg; break;
+        case 'x': options->snapshot = optarg; break;
         default: die(EXIT_USAGE, "arguments", "clone: unknown option");
         }
     }
     if (!options->from || !options->manifest || optind != argc || !options->spare != !options->spare_manifest ||
-        (options->known && options->to)) {
+        ((options->known || options->freeze) && options->to) || !options->freeze != !options->snapshot) {
         die(EXIT_USAGE, "arguments", "usage: clone --from DIR [--to DIR] --manifest FILE [--base DIR]");
     }
+}
+
+/* One snapshot that stays as the base, and one of it for the agent. */
+static void freeze(struct clone *clone, const struct options *options) {
+    struct stat stat;
+    if (subvolume_snapshot(options->from, options->freeze, true) != 0) {
+        die_errno(EXIT_FAILED, "freeze", "cannot freeze %s", options->from);
+    }
+    clone->frozen = open(options->freeze, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (clone->frozen < 0 || fstat(clone->frozen, &stat) != 0 ||
+        subvolume_snapshot(options->freeze, options->snapshot, false) != 0) {
+        int error = errno;
+        remove_tree(AT_FDCWD, options->freeze);
+        errno = error;
+        die_errno(EXIT_FAILED, "freeze", "cannot make a snapshot of %s", options->freeze);
+    }
+    clone->root->mode = stat.st_mode & 07777;
 }
 
 static void open_trees(struct clone *clone, const struct options *options) {
@@ -101,6 +120,10 @@ static void open_trees(struct clone *clone, const struct options *options) {
         }
     }
     clone->shadow = -1;
+    clone->frozen = -1;
+    if (options->freeze) {
+        freeze(clone, options);
+    }
     if (!options->to) {
         return;
     }
@@ -130,6 +153,12 @@ static void clean_up(struct clone *clone, const struct options *options) {
         }
     }
     unlink(options->manifest);
+    for (size_t i = 0; options->freeze && i < 2; i++) {
+        const char *made = i == 0 ? options->snapshot : options->freeze;
+        if (remove_tree(AT_FDCWD, made) != 0) {
+            fprintf(stderr, "holdfast-native: %s is left behind: %s\n", made, strerror(errno));
+        }
+    }
     if (options->to && remove_tree(AT_FDCWD, options->to) != 0) {
         fprintf(stderr, "holdfast-native: %s is left behind: %s\n", options->to, strerror(errno));
     }
@@ -245,7 +274,7 @@ int clone_main(int argc, char **argv) {
     clone.mount_count = options.mount_count;
     clone.save_limit = options.save_limit;
     clone.share = options.share;
-    clone.any_device = options.any_device;
+    clone.any_device = options.freeze != NULL; /* a snapshot has the inodes' numbers and a device of its own */
     clone.begun = coarse_now();
     stop_flag = &clone.stop;
     struct sigaction action = {.sa_handler = on_signal};

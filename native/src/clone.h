@@ -31,7 +31,7 @@ struct node {
     mode_t mode;
     struct timespec times[2];
     struct built *own; /* its entry in the parent; NULL of the root */
-    bool known; /* of a listing: its entries are those of the earlier listing */
+    bool frozen; /* of a listing of a frozen tree: it is looked at there and not in the live one */
     bool mount; /* stays empty: an overlay comes over it */
     bool late;  /* mode and times are set at the end */
     struct node *next;
@@ -83,6 +83,7 @@ struct spare {
 struct clone {
     int source;
     int shadow; /* -1: nothing is cloned, only listed */
+    int frozen; /* the source as a snapshot has it, which is what is listed then; -1: there is none */
     int base; /* directory of the packs, -1: nothing is saved */
     struct spare spare;
     int64_t begun;
@@ -111,6 +112,19 @@ struct clone {
 
 enum { CLONE_BUFFER = 256 * 1024 };
 
+/* A directory that a thread is at. */
+struct place {
+    struct clone *clone;
+    struct worker *worker;
+    struct node *node;
+    int source, shadow;
+    int spare;  /* -1: nothing of the spare is here */
+    int frozen; /* the same directory in the frozen tree, -1 while nobody had to look there */
+    bool save;
+    bool look; /* of a tree that is only listed: contents are looked at for secrets */
+    bool whole; /* every entry was found */
+};
+
 /* Relative path of `name` in `node`; "" for the root itself with a null name. To be freed. */
 char *clone_path(const struct node *node, const char *name);
 /* Notes the first failure and stops all threads. */
@@ -135,15 +149,23 @@ bool clone_take_spare(struct clone *clone, struct worker *worker, struct node *n
                       const struct stat *stat, int from, int to);
 /* Inside other people's code, where files are judged by their names alone when nothing is read anyway. */
 bool clone_in_vendored(const struct node *node);
-/* The record of a file that is only listed; its content is looked at for secrets when asked, unless an earlier listing has
- * read the very same content. */
-enum outcome clone_list_file(struct clone *clone, struct worker *worker, struct node *node, struct built *entry,
-                             int directory, const struct statx *stat, bool look);
-/* Whether a directory has the entries that an earlier listing found. */
-bool clone_list_is_known(const struct clone *clone, const struct node *node, const struct manifest_entry *now);
-/* Fills an entry from an earlier listing; false when it has to be looked at itself. */
-bool clone_list_known(const struct clone *clone, struct worker *worker, const struct manifest_entry *was,
-                      struct built *entry);
+/* An entry that is no regular file, of the directory `source`. */
+enum outcome clone_other(struct place *at, struct built *entry, int source, const struct stat *stat);
+/* One entry of a tree that is only listed: one question a file. Its content is looked at for secrets when asked, unless an
+ * earlier listing has read the very same content. */
+enum outcome clone_list_entry(struct place *at, struct built *entry);
+/* One directory of a tree that is only listed; `path` is its own. */
+void clone_list_directory(struct place *at, const char *path);
+/* Room for the entries of at->node. False when there is no memory; the failure is noted. */
+bool clone_make_entries(struct place *at, size_t count);
+/* Makes the entries of at->node that are listed, and takes over their names. */
+void clone_entries(struct place *at, struct listing *listing);
+/* Counts an entry of a directory in, or leaves it out. False when the run is over. */
+bool clone_settle_entry(struct place *at, struct built *entry, enum outcome outcome);
+/* Whether nothing below a directory is looked at. */
+bool clone_skips_directory(struct clone *clone, struct node *node, int source);
+/* Whether nothing has changed since a moment before we began: later changes have a later time. */
+bool clone_is_at_rest(const struct clone *clone, int64_t ctime);
 /* Copies extended attributes from one descriptor to another, as far as the destination takes them. */
 void clone_xattrs(struct worker *worker, int from, int to);
 /* Fills the shadow's inode, ctime and birth time of an entry. 0, or -1 with errno. */

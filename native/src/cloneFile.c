@@ -13,6 +13,10 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+/* Up to here a content that was read anyway is saved by its bytes. Sharing its blocks with the pack would make the
+ * filesystem fill up the block at which the pack ends, and wait for the disk, for every file. */
+enum { SAVED_BY_BYTES = 64 * 1024 };
+
 /* Of one copy: where it stands, and whether an error was the reader's (then the file is unreadable, not the run over). */
 struct copy {
     struct clone *clone;
@@ -120,14 +124,22 @@ static int save_shadow(struct copy *copy, uint64_t size) {
     return 0;
 }
 
-/* Of a file whose bytes nobody had to read: from the source, whose pages are more likely in memory. */
-static void look_for_secrets(struct copy *copy, bool save) {
-    ssize_t got = save && copy->record->size <= CLONE_BUFFER
-                      ? pread(copy->from, copy->worker->buffer, CLONE_BUFFER, 0)
-                      : 0;
-    if (got > 0 && suspect_bytes(copy->worker->buffer, (size_t)got)) {
+/* Of a file whose bytes nobody had to read: from the source, whose pages are more likely in memory. True when the buffer
+ * has all of it. */
+static bool look_for_secrets(struct copy *copy, bool save) {
+    if (!save || copy->record->size > CLONE_BUFFER) {
+        return false;
+    }
+    ssize_t got = FS(pread(copy->from, copy->worker->buffer, CLONE_BUFFER, 0));
+    bool whole = got >= 0 && (uint64_t)got == copy->record->size;
+    if (!whole || suspect_bytes(copy->worker->buffer, (size_t)got)) {
         copy->record->flags |= ENTRY_SUSPECT;
     }
+    return whole;
+}
+
+bool clone_is_at_rest(const struct clone *clone, int64_t ctime) {
+    return ctime < clone->begun - 1000000000; /* times have the clock's tick */
 }
 
 static bool share_content(struct copy *copy) {
@@ -163,7 +175,14 @@ static int copy_content(struct copy *copy, const struct stat *stat, bool save) {
         }
         counts->shared++;
         record->size = (uint64_t)now.st_size;
-        look_for_secrets(copy, save);
+        if (look_for_secrets(copy, save) && record->size <= SAVED_BY_BYTES &&
+            clone_is_at_rest(copy->clone, NANOSECONDS(stat->st_ctim))) {
+            record->pack_offset = pack_end(&copy->worker->pack);
+            record->flags |= ENTRY_SAVED;
+            return pack_append(&copy->worker->pack, copy->worker->buffer, record->size) == 0
+                       ? 0
+                       : failed(copy, "save-base");
+        }
         if (save && pack_share(&copy->worker->pack, copy->to, record->size, &record->pack_offset) == 0) {
             record->flags |= ENTRY_SAVED;
         } else if (fits) {
@@ -259,6 +278,7 @@ static int copy_steady(struct copy *copy, struct stat *stat, bool save) {
             return failed(copy, "stat-file");
         }
         bool same = after.st_size == stat->st_size && NANOSECONDS(after.st_mtim) == NANOSECONDS(stat->st_mtim) &&
+                    NANOSECONDS(after.st_ctim) == NANOSECONDS(stat->st_ctim) &&
                     copy->record->size == (uint64_t)stat->st_size;
         *stat = after;
         if (same) {

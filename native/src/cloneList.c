@@ -1,10 +1,21 @@
-/* Entries that are only listed, of a tree that is its own shadow; what an earlier listing has found is not asked for again
- * as far as it is certain. */
+/* Trees that are only listed, and are their own shadow; what an earlier listing has found is not asked for again as far as
+ * it is certain.
+ *
+ * Of a snapshot it is the snapshot that is listed, but its inodes are not in memory yet, and reading them is what takes the
+ * time. So the live tree is walked, after the snapshot was made: an inode of it whose ctime is older than our beginning is
+ * the snapshot's, by its number, and so is the content that was read while its ctime stayed so. (Making a snapshot writes
+ * out what is dirty; a later store to a mapped page gets a later ctime.) A directory has the snapshot's names when that is
+ * so of it before and after its entries were asked. Anything else is looked at in the snapshot. */
 #include "clone.h"
+#include "fault.h"
 #include "suspect.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 /* ctime tells of every change to content and attributes, but two changes within one tick of the clock, and stores to a
@@ -16,6 +27,12 @@ static bool is_settled(const struct clone *clone, const struct manifest_entry *w
            (clone->any_device || was->host_dev == now->host_dev) && was->host_ctime == now->host_ctime &&
            was->mtime == now->mtime &&
            was->host_ctime < clone->spare.manifest.header->begun - SETTLED_SECONDS * 1000000000ll;
+}
+
+/* An error that keeps others out too, or says that there is nothing. After any other one nothing is known. */
+static bool is_lasting(int error) {
+    return error == EACCES || error == EPERM || error == ENOENT || error == ENOTDIR || error == ELOOP ||
+           error == EOVERFLOW;
 }
 
 /* What an earlier listing has read and found of a file that is still the same; NULL when it has to be read. */
@@ -30,48 +47,124 @@ static const struct manifest_entry *known_file(const struct clone *clone, const 
     return was && was->size == now->size && is_settled(clone, was, now) ? was : NULL;
 }
 
+/* What cannot be looked into now, but could be another time, must be looked at before anybody sees it. */
 static void look_inside(struct worker *worker, struct manifest_entry *record, int directory, const char *name) {
-    int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    ssize_t got = fd < 0 ? -1 : pread(fd, worker->buffer, CLONE_BUFFER, 0);
-    if (got > 0 && suspect_bytes(worker->buffer, (size_t)got)) {
+    int fd = FS(openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    ssize_t got = fd < 0 ? -1 : FS(pread(fd, worker->buffer, CLONE_BUFFER, 0));
+    bool whole = got >= 0 && (uint64_t)got == record->size;
+    if (got >= 0 ? !whole || suspect_bytes(worker->buffer, (size_t)got) : !is_lasting(errno)) {
         record->flags |= ENTRY_SUSPECT;
     }
-    record->looked = got >= 0 && (uint64_t)got == record->size ? LOOKED : NOT_LOOKED;
+    record->looked = whole ? LOOKED : NOT_LOOKED;
     if (fd >= 0) {
         close(fd);
     }
 }
 
-enum outcome clone_list_file(struct clone *clone, struct worker *worker, struct node *node, struct built *entry,
-                             int directory, const struct statx *stat, bool look) {
+/* True when its content was read. */
+static bool list_file(struct place *at, struct built *entry, int directory, const struct statx *stat) {
     struct manifest_entry *record = &entry->record;
-    record->size = stat->stx_size;
-    record->flags |= suspect_name(entry->name) ? ENTRY_SUSPECT : 0;
-    record->shadow_ino = stat->stx_ino;
-    record->shadow_ctime = NANOSECONDS(stat->stx_ctime);
-    record->shadow_btime = stat->stx_mask & STATX_BTIME ? NANOSECONDS(stat->stx_btime) : 0;
-    worker->counts.files++;
-    worker->counts.bytes += record->size;
-    if (look && !(record->flags & ENTRY_SUSPECT) && record->size > 0 && record->size <= CLONE_BUFFER) {
-        const struct manifest_entry *known = known_file(clone, node, entry->name, record);
-        if (known) {
-            record->flags |= known->flags & ENTRY_SUSPECT;
-            record->looked = LOOKED;
-            worker->counts.kept++;
-        } else {
-            look_inside(worker, record, directory, entry->name);
-        }
+    struct counts *counts = &at->worker->counts;
+    *record = (struct manifest_entry){
+        .type = TYPE_FILE,
+        .flags = suspect_name(entry->name) ? ENTRY_SUSPECT : 0,
+        .mode = stat->stx_mode & 07777,
+        .size = stat->stx_size,
+        .mtime = NANOSECONDS(stat->stx_mtime),
+        .host_ino = stat->stx_ino,
+        .host_dev = makedev(stat->stx_dev_major, stat->stx_dev_minor),
+        .host_ctime = NANOSECONDS(stat->stx_ctime),
+        .shadow_ino = stat->stx_ino,
+        .shadow_ctime = NANOSECONDS(stat->stx_ctime),
+        .shadow_btime = stat->stx_mask & STATX_BTIME ? NANOSECONDS(stat->stx_btime) : 0,
+    };
+    if (!at->look || record->flags & ENTRY_SUSPECT || record->size == 0 || record->size > CLONE_BUFFER) {
+        return false;
+    }
+    const struct manifest_entry *known = known_file(at->clone, at->node, entry->name, record);
+    if (known) {
+        record->flags |= known->flags & ENTRY_SUSPECT;
+        record->looked = LOOKED;
+        counts->kept++;
+        return false;
+    }
+    look_inside(at->worker, record, directory, entry->name);
+    return true;
+}
+
+static bool ask(int directory, const char *name, struct statx *stat) {
+    return FS(statx(directory, name, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS | STATX_BTIME, stat)) == 0;
+}
+
+/* Whether an entry of the live tree is the frozen one. A subvolume inside is not: snapshots have an empty directory there. */
+static bool is_still(const struct clone *clone, const struct statx *stat) {
+    return clone_is_at_rest(clone, NANOSECONDS(stat->stx_ctime)) &&
+           makedev(stat->stx_dev_major, stat->stx_dev_minor) == clone->root_device;
+}
+
+/* -1 with errno. */
+static int frozen_directory(struct place *at) {
+    if (at->frozen < 0) {
+        char *path = clone_path(at->node, NULL);
+        at->frozen = FS(open_beneath(at->clone->frozen, path, O_RDONLY | O_DIRECTORY));
+        free(path);
+    }
+    return at->frozen;
+}
+
+/* One question a file. */
+static enum outcome look_at(struct place *at, struct built *entry, int directory, bool *still) {
+    struct statx stat;
+    bool live = directory == at->source && at->clone->frozen >= 0 && !at->node->frozen;
+    *still = true;
+    if (directory < 0 || !ask(directory, entry->name, &stat)) {
+        *still = !live;
+        return errno == ENOENT ? VANISHED
+               : is_lasting(errno) ? UNREADABLE
+                                   : clone_fail(at->clone, at->node, entry->name, "look-at-file");
+    }
+    if (live && !is_still(at->clone, &stat)) {
+        *still = false;
+        return VANISHED;
+    }
+    if (!S_ISREG(stat.stx_mode)) {
+        const struct stat other = {.st_mode = stat.stx_mode,
+                                   .st_size = (off_t)stat.stx_size,
+                                   .st_ino = stat.stx_ino,
+                                   .st_dev = makedev(stat.stx_dev_major, stat.stx_dev_minor),
+                                   .st_mtim = {stat.stx_mtime.tv_sec, stat.stx_mtime.tv_nsec},
+                                   .st_ctim = {stat.stx_ctime.tv_sec, stat.stx_ctime.tv_nsec}};
+        return clone_other(at, entry, directory, &other);
+    }
+    if (list_file(at, entry, directory, &stat) && live) {
+        struct statx after; /* what was read is what is frozen only if nobody has written meanwhile */
+        *still = ask(directory, entry->name, &after) && is_still(at->clone, &after) && after.stx_ino == stat.stx_ino;
     }
     return CLONED;
 }
 
-bool clone_list_is_known(const struct clone *clone, const struct node *node, const struct manifest_entry *now) {
-    return node->spare != NO_ENTRY && !clone->any_device && clone_in_vendored(node) &&
-           is_settled(clone, &clone->spare.manifest.entries[node->spare], now);
+enum outcome clone_list_entry(struct place *at, struct built *entry) {
+    bool still;
+    enum outcome outcome = look_at(at, entry, at->source, &still);
+    if (!still && outcome != FATAL) {
+        outcome = look_at(at, entry, frozen_directory(at), &still);
+    }
+    if (outcome == CLONED && entry->record.type == TYPE_FILE) {
+        at->worker->counts.files++;
+        at->worker->counts.bytes += entry->record.size;
+    }
+    return outcome;
 }
 
-bool clone_list_known(const struct clone *clone, struct worker *worker, const struct manifest_entry *was,
-                      struct built *entry) {
+/* Whether a directory has the entries that an earlier listing found. */
+static bool is_known(const struct clone *clone, const struct node *node) {
+    return node->own && node->spare != NO_ENTRY && !clone->any_device && clone_in_vendored(node) &&
+           is_settled(clone, &clone->spare.manifest.entries[node->spare], &node->own->record);
+}
+
+/* Fills an entry from an earlier listing; false when it has to be looked at itself. */
+static bool take_known(const struct clone *clone, struct worker *worker, const struct manifest_entry *was,
+                       struct built *entry) {
     if (was->type == TYPE_DIRECTORY || was->flags & ENTRY_SUSPECT) {
         return false; /* it has entries of its own; it is read, and its size must be right */
     }
@@ -88,4 +181,124 @@ bool clone_list_known(const struct clone *clone, struct worker *worker, const st
         worker->counts.special++;
     }
     return true;
+}
+
+/* The entries that an earlier listing found in this directory. */
+static void list_known_entries(struct place *at) {
+    struct node *node = at->node;
+    const struct manifest *known = &at->clone->spare.manifest;
+    const struct manifest_entry *first = &known->entries[known->entries[node->spare].first_child];
+    uint32_t count = known->entries[node->spare].child_count;
+    size_t room = 1;
+    for (uint32_t i = 0; i < count; i++) {
+        room += first[i].name_length + 1;
+    }
+    char *name = node->names = must_alloc(room);
+    if (!clone_make_entries(at, count)) {
+        return;
+    }
+    for (uint32_t i = 0; i < count && !atomic_load(&at->clone->stop); i++) {
+        struct built *entry = &node->entries[node->count];
+        memcpy(name, known->names + first[i].name_offset, first[i].name_length);
+        name[first[i].name_length] = 0;
+        entry->name = name;
+        name += first[i].name_length + 1;
+        bool taken = take_known(at->clone, at->worker, &first[i], entry);
+        if (!clone_settle_entry(at, entry, taken ? CLONED : clone_list_entry(at, entry))) {
+            return;
+        }
+    }
+}
+
+/* Whether a directory of the live tree is the frozen one, with the same entries. */
+static bool is_still_directory(const struct clone *clone, const struct node *node, int directory) {
+    struct stat stat;
+    return fstat(directory, &stat) == 0 && stat.st_dev == clone->root_device &&
+           clone_is_at_rest(clone, NANOSECONDS(stat.st_ctim)) &&
+           (!node->own || stat.st_ino == node->own->record.host_ino);
+}
+
+/* -1 with errno. */
+static int open_listed(struct place *at, const char *path) {
+    struct clone *clone = at->clone;
+    if (clone->frozen >= 0 && !at->node->frozen) {
+        int live = FS(open_beneath(clone->source, path, O_RDONLY | O_DIRECTORY));
+        if (live >= 0 && is_still_directory(clone, at->node, live)) {
+            return live;
+        }
+        if (live >= 0) {
+            close(live);
+        }
+        at->node->frozen = true;
+    }
+    return FS(open_beneath(at->node->frozen ? clone->frozen : clone->source, path, O_RDONLY | O_DIRECTORY));
+}
+
+/* False with errno when the names cannot be listed. */
+static bool list_entries(struct place *at) {
+    struct listing listing = {0};
+    if (is_known(at->clone, at->node)) {
+        list_known_entries(at);
+        return true;
+    }
+    if (!clone_skips_directory(at->clone, at->node, at->source) && FS(list_directory(at->source, &listing)) != 0) {
+        return false;
+    }
+    clone_entries(at, &listing);
+    listing_free(&listing);
+    return true;
+}
+
+/* A directory that only its owner's mode shuts is left out: the agent does not get in either. */
+static void leave_out(struct place *at) {
+    if (!at->node->parent || !is_lasting(errno)) {
+        clone_fail(at->clone, at->node, NULL, "open-directory");
+        return;
+    }
+    clone_unreadable(at->clone, at->node, NULL, errno);
+    at->worker->counts.unreadable++;
+    at->whole = false;
+}
+
+static void forget_entries(struct node *node) {
+    for (uint32_t i = 0; i < node->count; i++) {
+        free(node->entries[i].target);
+        free(node->entries[i].child);
+    }
+    free(node->entries);
+    free(node->names);
+    node->entries = NULL;
+    node->names = NULL;
+    node->count = 0;
+}
+
+void clone_list_directory(struct place *at, const char *path) {
+    struct clone *clone = at->clone;
+    struct node *node = at->node;
+    const struct counts before = at->worker->counts;
+    at->look = at->save && !clone_in_vendored(node);
+    at->whole = true;
+    at->source = open_listed(at, path);
+    bool listed = at->source >= 0 && list_entries(at);
+    if (listed && clone->frozen >= 0 && !node->frozen && !is_still_directory(clone, node, at->source)) {
+        forget_entries(node); /* somebody was at it just now */
+        at->worker->counts = before;
+        at->whole = true;
+        node->frozen = true;
+        close(at->source);
+        at->source = open_listed(at, path);
+        listed = at->source >= 0 && list_entries(at);
+    }
+    if (!listed) {
+        leave_out(at);
+    }
+    for (uint32_t i = 0; clone->frozen >= 0 && i < node->count; i++) {
+        if (node->entries[i].child) {
+            pool_push(&clone->pool, node->entries[i].child);
+        }
+    }
+    at->worker->counts.directories++;
+    if (node->own) {
+        node->own->record.looked = at->whole && !node->mount ? LOOKED : NOT_LOOKED;
+    }
 }

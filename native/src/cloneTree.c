@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statfs.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 char *clone_path(const struct node *node, const char *name) {
@@ -141,25 +140,15 @@ static enum outcome clone_directory_entry(struct clone *clone, struct node *node
     child->times[0] = stat->st_atim;
     child->times[1] = stat->st_mtim;
     entry->child = child;
-    child->known = clone->shadow < 0 && clone_list_is_known(clone, child, &entry->record);
     if (is_mount(clone, node, entry->name)) {
         entry->record.flags |= ENTRY_MOUNT;
         child->mount = true;
     }
-    pool_push(&clone->pool, child);
+    if (clone->frozen < 0) {
+        pool_push(&clone->pool, child);
+    }
     return CLONED;
 }
-
-struct place {
-    struct clone *clone;
-    struct worker *worker;
-    struct node *node;
-    int source, shadow;
-    int spare; /* -1: nothing of the spare is here */
-    bool save;
-    bool look; /* of a tree that is only listed: contents are looked at for secrets */
-    bool whole; /* every entry was found */
-};
 
 static enum outcome clone_regular(struct place *at, struct built *entry, const struct stat *stat) {
     struct hard_link *first = NULL;
@@ -181,26 +170,24 @@ static enum outcome clone_regular(struct place *at, struct built *entry, const s
     return outcome;
 }
 
-static enum outcome clone_entry(struct place *at, struct built *entry) {
-    struct stat stat;
+static void fill_record(struct manifest_entry *record, const struct stat *stat) {
+    record->mode = stat->st_mode & 07777;
+    record->mtime = NANOSECONDS(stat->st_mtim);
+    record->host_ino = stat->st_ino;
+    record->host_dev = stat->st_dev;
+    record->host_ctime = NANOSECONDS(stat->st_ctim);
+}
+
+enum outcome clone_other(struct place *at, struct built *entry, int source, const struct stat *stat) {
     struct manifest_entry *record = &entry->record;
-    if (FS(fstatat(at->source, entry->name, &stat, AT_SYMLINK_NOFOLLOW)) != 0) {
-        return errno == ENOENT ? VANISHED : UNREADABLE;
-    }
-    record->mode = stat.st_mode & 07777;
-    record->mtime = NANOSECONDS(stat.st_mtim);
-    record->host_ino = stat.st_ino;
-    record->host_dev = stat.st_dev;
-    record->host_ctime = NANOSECONDS(stat.st_ctim);
-    switch (stat.st_mode & S_IFMT) {
-    case S_IFREG:
-        return clone_regular(at, entry, &stat);
+    fill_record(record, stat);
+    switch (stat->st_mode & S_IFMT) {
     case S_IFDIR:
         record->type = TYPE_DIRECTORY;
-        return clone_directory_entry(at->clone, at->node, entry, at->shadow, &stat);
+        return clone_directory_entry(at->clone, at->node, entry, at->shadow, stat);
     case S_IFLNK:
         record->type = TYPE_LINK;
-        return clone_link(at->clone, at->worker, at->node, entry, at->source, at->shadow, &stat);
+        return clone_link(at->clone, at->worker, at->node, entry, source, at->shadow, stat);
     default:
         record->type = TYPE_OTHER;
         record->flags |= ENTRY_ABSENT;
@@ -209,27 +196,19 @@ static enum outcome clone_entry(struct place *at, struct built *entry) {
     }
 }
 
-/* The same of a tree that is only listed: one question a file. */
-static enum outcome list_entry(struct place *at, struct built *entry) {
-    struct statx stat;
-    struct manifest_entry *record = &entry->record;
-    if (FS(statx(at->source, entry->name, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS | STATX_BTIME, &stat)) != 0) {
+static enum outcome clone_entry(struct place *at, struct built *entry) {
+    struct stat stat;
+    if (FS(fstatat(at->source, entry->name, &stat, AT_SYMLINK_NOFOLLOW)) != 0) {
         return errno == ENOENT ? VANISHED : UNREADABLE;
     }
-    if (!S_ISREG(stat.stx_mode)) {
-        return clone_entry(at, entry);
+    if (!S_ISREG(stat.st_mode)) {
+        return clone_other(at, entry, at->source, &stat);
     }
-    record->type = TYPE_FILE;
-    record->mode = stat.stx_mode & 07777;
-    record->mtime = NANOSECONDS(stat.stx_mtime);
-    record->host_ino = stat.stx_ino;
-    record->host_dev = makedev(stat.stx_dev_major, stat.stx_dev_minor);
-    record->host_ctime = NANOSECONDS(stat.stx_ctime);
-    return clone_list_file(at->clone, at->worker, at->node, entry, at->source, &stat, at->look);
+    fill_record(&entry->record, &stat);
+    return clone_regular(at, entry, &stat);
 }
 
-/* Counts an entry of a directory in, or leaves it out. False when the run is over. */
-static bool settle_entry(struct place *at, struct built *entry, enum outcome outcome) {
+bool clone_settle_entry(struct place *at, struct built *entry, enum outcome outcome) {
     struct node *node = at->node;
     switch (outcome) {
     case CLONED:
@@ -253,7 +232,7 @@ static bool settle_entry(struct place *at, struct built *entry, enum outcome out
     return false;
 }
 
-static bool make_entries(struct place *at, size_t count) {
+bool clone_make_entries(struct place *at, size_t count) {
     at->node->entries = calloc(count ? count : 1, sizeof *at->node->entries);
     if (!at->node->entries) {
         errno = ENOMEM;
@@ -263,42 +242,17 @@ static bool make_entries(struct place *at, size_t count) {
     return true;
 }
 
-static void clone_entries(struct place *at, const struct listing *listing) {
+void clone_entries(struct place *at, struct listing *listing) {
     struct node *node = at->node;
-    if (!make_entries(at, listing->count)) {
+    if (!clone_make_entries(at, listing->count)) {
         return;
     }
+    node->names = listing->names;
+    listing->names = NULL; /* the entries' names are in there */
     for (size_t i = 0; i < listing->count && !atomic_load(&at->clone->stop); i++) {
         struct built *entry = &node->entries[node->count];
         entry->name = listing->items[i].name;
-        if (!settle_entry(at, entry, at->clone->shadow < 0 ? list_entry(at, entry) : clone_entry(at, entry))) {
-            return;
-        }
-    }
-}
-
-/* The entries that an earlier listing found in this directory. */
-static void list_known_entries(struct place *at) {
-    struct node *node = at->node;
-    const struct manifest *known = &at->clone->spare.manifest;
-    const struct manifest_entry *first = &known->entries[known->entries[node->spare].first_child];
-    uint32_t count = known->entries[node->spare].child_count;
-    size_t room = 1;
-    for (uint32_t i = 0; i < count; i++) {
-        room += first[i].name_length + 1;
-    }
-    char *name = node->names = must_alloc(room);
-    if (!make_entries(at, count)) {
-        return;
-    }
-    for (uint32_t i = 0; i < count && !atomic_load(&at->clone->stop); i++) {
-        struct built *entry = &node->entries[node->count];
-        memcpy(name, known->names + first[i].name_offset, first[i].name_length);
-        name[first[i].name_length] = 0;
-        entry->name = name;
-        name += first[i].name_length + 1;
-        bool taken = clone_list_known(at->clone, at->worker, &first[i], entry);
-        if (!settle_entry(at, entry, taken ? CLONED : list_entry(at, entry))) {
+        if (!clone_settle_entry(at, entry, at->clone->shadow < 0 ? clone_list_entry(at, entry) : clone_entry(at, entry))) {
             return;
         }
     }
@@ -330,7 +284,7 @@ static int finish_directory(struct clone *clone, struct node *node, int shadow) 
     return FS(fchmod(shadow, node->mode)) == 0 && FS(futimens(shadow, node->times)) == 0 ? 0 : -1;
 }
 
-static bool skip_directory(struct clone *clone, struct node *node, int source) {
+bool clone_skips_directory(struct clone *clone, struct node *node, int source) {
     struct stat stat;
     if (node->mount) {
         return true;
@@ -338,61 +292,64 @@ static bool skip_directory(struct clone *clone, struct node *node, int source) {
     return fstat(source, &stat) == 0 && stat.st_dev != clone->root_device && is_pseudo(source);
 }
 
+/* One directory that is cloned. */
+static void clone_directory(struct place *at, const char *path) {
+    struct clone *clone = at->clone;
+    struct node *node = at->node;
+    struct listing listing = {0};
+    at->source = FS(open_beneath(clone->source, path, O_RDONLY | O_DIRECTORY));
+    int source_error = errno;
+    at->shadow = FS(open_beneath(clone->shadow, path, O_RDONLY | O_DIRECTORY));
+    if (at->shadow < 0 || (at->source < 0 && (source_error == EMFILE || source_error == ENFILE))) {
+        errno = at->shadow < 0 ? errno : source_error;
+        clone_fail(clone, node, NULL, "open-directory");
+        return;
+    }
+    if (at->source < 0 ||
+        (!clone_skips_directory(clone, node, at->source) && FS(list_directory(at->source, &listing)) != 0)) {
+        errno = at->source < 0 ? source_error : errno;
+        if (!node->parent) {
+            clone_fail(clone, node, NULL, "open-directory"); /* without its top there is no fork */
+        } else {
+            clone_unreadable(clone, node, NULL, errno);
+            at->worker->counts.unreadable++;
+        }
+    } else {
+        clone_xattrs(at->worker, at->source, at->shadow);
+    }
+    if (node->spare != NO_ENTRY) {
+        at->spare = open_beneath(clone->spare.root, path, O_RDONLY | O_DIRECTORY);
+    }
+    clone_entries(at, &listing);
+    listing_free(&listing);
+    at->worker->counts.directories++;
+    if (finish_directory(clone, node, at->shadow) != 0) {
+        clone_fail(clone, node, NULL, "set-mode");
+    }
+}
+
 static void work(void *context, unsigned thread, void *piece) {
     struct clone *clone = context;
     struct node *node = piece;
-    struct place at = {.clone = clone, .worker = &clone->workers[thread], .node = node, .spare = -1, .save = !clone_in_objects(node)};
-    at.whole = true;
-    at.look = at.save && !clone_in_vendored(node);
+    struct place at = {.clone = clone,
+                       .worker = &clone->workers[thread],
+                       .node = node,
+                       .source = -1,
+                       .shadow = -1,
+                       .spare = -1,
+                       .frozen = -1,
+                       .save = !clone_in_objects(node)};
     char *path = clone_path(node, NULL);
-    at.source = FS(open_beneath(clone->source, path, O_RDONLY | O_DIRECTORY));
-    int source_error = errno;
-    bool listing_only = clone->shadow < 0;
-    at.shadow = listing_only ? -1 : FS(open_beneath(clone->shadow, path, O_RDONLY | O_DIRECTORY));
-    if ((!listing_only && at.shadow < 0) || (at.source < 0 && (source_error == EMFILE || source_error == ENFILE))) {
-        errno = !listing_only && at.shadow < 0 ? errno : source_error;
-        clone_fail(clone, node, NULL, "open-directory");
+    if (clone->shadow < 0) {
+        clone_list_directory(&at, path);
     } else {
-        struct listing listing = {0};
-        if (at.source >= 0 && node->known) {
-            list_known_entries(&at);
-        } else if (at.source < 0 || (!skip_directory(clone, node, at.source) && FS(list_directory(at.source, &listing)) != 0)) {
-            errno = at.source < 0 ? source_error : errno;
-            if (!node->parent) {
-                clone_fail(clone, node, NULL, "open-directory"); /* without its top there is no fork */
-            } else {
-                clone_unreadable(clone, node, NULL, errno);
-                at.worker->counts.unreadable++;
-                at.whole = false;
-            }
-        } else if (!listing_only) {
-            clone_xattrs(at.worker, at.source, at.shadow);
-        }
-        if (!listing_only && node->spare != NO_ENTRY) {
-            at.spare = open_beneath(clone->spare.root, path, O_RDONLY | O_DIRECTORY);
-        }
-        if (!node->entries) {
-            clone_entries(&at, &listing);
-            node->names = listing.names;
-            listing.names = NULL;
-        }
-        listing_free(&listing);
-        at.worker->counts.directories++;
-        if (node->own) {
-            node->own->record.looked = at.whole && !node->mount ? LOOKED : NOT_LOOKED;
-        }
-        if (!listing_only && finish_directory(clone, node, at.shadow) != 0) {
-            clone_fail(clone, node, NULL, "set-mode");
-        }
+        clone_directory(&at, path);
     }
-    if (at.source >= 0) {
-        close(at.source);
-    }
-    if (at.shadow >= 0) {
-        close(at.shadow);
-    }
-    if (at.spare >= 0) {
-        close(at.spare);
+    const int opened[] = {at.source, at.shadow, at.spare, at.frozen};
+    for (size_t i = 0; i < sizeof opened / sizeof *opened; i++) {
+        if (opened[i] >= 0) {
+            close(opened[i]);
+        }
     }
     free(path);
 }

@@ -1,7 +1,16 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, linkSync, mkdirSync, readdirSync, symlinkSync, truncateSync } from "node:fs";
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+} from "node:fs";
 import path from "node:path";
+import { Manifest } from "../../src/node/fork/manifest.ts";
 import { parseScanRecords } from "../../src/node/fork/scanRecords.ts";
 import { ForkFixture } from "../support/forkFixture.ts";
 import { nativeBuild, sanitizerEnv } from "../support/nativeBuild.ts";
@@ -61,6 +70,12 @@ class FaultyProgram {
     const to = ["--from", workspace, "--to", this.place("shadow")];
     const list = ["--manifest", this.place("manifest"), "--base", this.place("base")];
     return this.run("clone", [...to, ...list], fault);
+  }
+
+  /** Of the tree as it stands. */
+  list(fault = ""): Outcome {
+    const args = ["--from", this.fixture.workspace, "--manifest", this.place("manifest")];
+    return this.run("clone", args, fault);
   }
 
   scan(fault = ""): Outcome {
@@ -142,6 +157,46 @@ describe("fork: whatever call of the native program fails", function () {
       assert.ok(outcomes.has("failed"));
       assert.ok(outcomes.has("told") || errno !== EIO);
       assert.deepEqual(snapshotTree(program.fixture.workspace, true), workspace);
+    });
+  }
+
+  for (const [name, errno] of Object.entries({ EIO, EMFILE, ENOSPC })) {
+    it(`${name}: a listing fails in one line and leaves nothing, or knows every file that may hold a secret`, () => {
+      program.fixture.write("deep/token.js", `const token = "ghp_${"a".repeat(36)}";\n`);
+      const found = (): readonly (readonly string[])[] => {
+        const manifest = Manifest.open(program.place("manifest"));
+        const paths = [...manifest.entries()].map((one) => one.path);
+        return [paths, manifest.suspects().map((one) => one.path)];
+      };
+      const seen = new Set<number | null>();
+      assert.equal(program.list().code, 0);
+      const [paths = [], suspects = []] = found();
+      assert.deepEqual(suspects, ["deep/token.js"]);
+      program.clear();
+      const all = program.each(
+        (call) => `kill:${call}`,
+        (fault) => {
+          const { code } = program.list(fault);
+          program.clear();
+          return code !== 0;
+        },
+      );
+      for (let call = 1; call <= all; call++) {
+        const { code, stderr } = program.list(`once:${errno}:${call}`);
+        seen.add(code);
+        if (code === 0) {
+          const [listed, suspected = []] = found();
+          assert.deepEqual(listed, paths, `call ${call}`);
+          assert.ok(suspected.includes("deep/token.js"), `call ${call}`);
+        } else {
+          assert.equal(code, 1, `call ${call}: ${stderr}`);
+          assert.match(stderr, /^holdfast-native: [^\n]+\n$/, `call ${call}`);
+          assert.deepEqual(program.left(), [], `call ${call}`);
+        }
+        program.clear();
+      }
+      assert.deepEqual([...seen].sort(), [0, 1]);
+      rmSync(path.join(program.fixture.workspace, "deep/token.js"));
     });
   }
 

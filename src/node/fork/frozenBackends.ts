@@ -7,22 +7,17 @@ import { prepareOverlay } from "./heavyDirectories.ts";
 import { listTree } from "./listing.ts";
 import { mountsBelow } from "./mounts.ts";
 import type { ForkAbilities } from "./probeForks.ts";
-import { runNative } from "./runNative.ts";
 
 /** A btrfs snapshot of the workspace, which must be a subvolume: one to write in, one that stays as the base. */
 export const snapshotBackend: Backend = async (context) => {
-  const { nativePath, workspace, shadow, place } = context;
-  const inside = mountsBelow(workspace);
+  const inside = mountsBelow(context.workspace);
   if (inside.length > 0)
     throw unavailable("snapshot", `${inside[0] ?? ""} is mounted inside the workspace`);
-  const baseTree = path.join(place, "base-tree");
-  try {
-    await runNative(nativePath, "subvolume", ["freeze", workspace, baseTree]);
-    await runNative(nativePath, "subvolume", ["snapshot", baseTree, shadow]);
-  } catch (error) {
-    throw unavailable("snapshot", messageOf(error));
-  }
-  const counts = await listTree(context, baseTree, true);
+  const baseTree = path.join(context.place, "base-tree");
+  const counts = await listTree(context, baseTree).catch((error: unknown) => {
+    const isFrozen = !(error instanceof Failure && error.code === "native-clone-freeze");
+    throw isFrozen ? error : unavailable("snapshot", messageOf(error));
+  });
   return {
     overlays: [],
     files: counts.count("files"),
@@ -48,7 +43,7 @@ export function overlayBackend(abilities: ForkAbilities): Backend {
       throw unavailable("overlay", `${inside[0] ?? ""} is mounted inside the workspace`);
     mkdirSync(shadow, { mode: 0o700 });
     try {
-      const counts = await listTree(context, workspace, false);
+      const counts = await listTree(context);
       return {
         overlays: [prepareOverlay(workspace, ".", path.join(place, "overlays", "0"))],
         files: counts.count("files"),

@@ -35,22 +35,18 @@ function keptListing({ nativePath, workspace, paths }: ForkContext): string {
   return path.join(listingsIn(path.dirname(path.dirname(paths.root))), key);
 }
 
-/** `frozen`: the tree is a snapshot of the workspace, on a device of its own with the workspace's inode numbers. */
-export async function listTree(
-  context: ForkContext,
-  from: string,
-  frozen: boolean,
-): Promise<CloneCounts> {
-  const { nativePath, manifest, signal } = context;
+/** Lists the workspace, or a snapshot of it that is made at `baseTree`, with one of that at the shadow's place. */
+export async function listTree(context: ForkContext, baseTree?: string): Promise<CloneCounts> {
+  const { nativePath, workspace, shadow, manifest, signal } = context;
   const kept = keptListing(context);
-  const args = ["--from", from, "--manifest", manifest];
+  const freeze = baseTree === undefined ? [] : ["--freeze", baseTree, "--snapshot", shadow];
+  const args = ["--from", workspace, "--manifest", manifest, ...freeze];
   const list = async (more: readonly string[]): Promise<CloneCounts> =>
     new CloneCounts((await runNative(nativePath, "clone", [...args, ...more], { signal })).report);
-  const known = ["--known", kept, ...(frozen ? ["--any-device"] : [])];
   const counts = existsSync(kept)
-    ? await list(known).catch((error: unknown) => {
+    ? await list(["--known", kept]).catch((error: unknown) => {
         if (signal.aborted) throw error;
-        return list([]);
+        return list([]); // what it had made is gone
       })
     : await list([]);
   keep(manifest, kept);

@@ -152,9 +152,12 @@ async function forkWorkspace(
   const own = { nativePath, workspace, paths, place, shadow, manifest, signal };
   const context: ForkContext = spare === undefined ? own : { ...own, spare };
   try {
-    const rules = freezeIgnoreRules(workspace, paths.state);
     const abilities = await abilitiesOf(nativePath, place);
-    const chosen = await makeFork(request.backend, abilities, context, large).finally(() => rules); // nothing may still be writing when a failed fork is taken down
+    const making = makeFork(request.backend, abilities, context, large);
+    const rules = freezeIgnoreRules(workspace, paths.state); // after the walk was started: git takes less long
+    await Promise.allSettled([making, rules]); // nothing may still be writing when a failed fork is taken down
+    const chosen = await making;
+    await rules;
     const { backend, made } = chosen;
     if (backend === "overlay")
       for (const note of [...chosen.notes, ...overlayLimits]) request.onProgress(note);
