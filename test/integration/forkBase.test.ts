@@ -12,7 +12,8 @@ function content(size: number): Buffer {
   return Buffer.alloc(size, `content of ${size} bytes, `);
 }
 
-describe("fork: the base of a file that both sides have changed", () => {
+describe("fork: the base of a file that both sides have changed", function () {
+  this.timeout(60_000);
   for (const place of forkPlaces) {
     if (place.backend !== "clone") continue;
     it(`${place.name}: is what was forked, at rest or just written`, async () => {
