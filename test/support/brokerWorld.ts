@@ -53,6 +53,7 @@ export interface WorldOptions {
   /** The state of an earlier broker, to be taken up. */
   readonly stateDir?: string;
   readonly waiting?: NonNullable<BrokerOptions["waiting"]>;
+  readonly limits?: NonNullable<BrokerOptions["limits"]>;
   /** Where a sandbox sees the certificates. */
   readonly sandboxCaDir?: string;
   /** Called with each plain and TLS origin before it listens. */
@@ -93,6 +94,7 @@ export async function brokerWorld(options: WorldOptions = {}): Promise<BrokerWor
     sandboxCaDir: options.sandboxCaDir ?? join(directory, "ca"),
     secrets: options.secrets ?? [],
     ...(options.waiting === undefined ? {} : { waiting: options.waiting }),
+    ...(options.limits === undefined ? {} : { limits: options.limits }),
     ...(options.onPassed === undefined ? {} : { onPassed: options.onPassed }),
     upstream: {
       trust: [trust.certificate],

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import fc from "fast-check";
-import { callFacts } from "../../src/node/broker/callFacts.ts";
+import { callFacts, decodeBody } from "../../src/node/broker/callFacts.ts";
 import { encodingOf, type Header } from "../../src/node/broker/headers.ts";
 import { webSocketFilter } from "../../src/node/broker/webSocketFrames.ts";
 import { Vault } from "../../src/node/secrets/vault.ts";
@@ -86,6 +86,7 @@ describe("bodies, whatever comes", () => {
           target: { path, query: undefined, pairs: [] },
           headers,
           body: bytes,
+          decoded: decodeBody(bytes, encoding, complete),
           complete,
           declaredBytes: bytes.length,
           secrets: [],

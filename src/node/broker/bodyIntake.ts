@@ -1,6 +1,7 @@
 import { createHash, type Hash } from "node:crypto";
 import { open, rm, type FileHandle } from "node:fs/promises";
 import type { Readable } from "node:stream";
+import type { BodyMemory } from "./doorLimits.ts";
 
 const largestSpooled = 2 * 1024 ** 3;
 
@@ -26,19 +27,35 @@ export type Taken =
  */
 export class BodyIntake {
   readonly #source: Readable;
+  readonly #memory: BodyMemory;
+  #counted = 0;
   readonly #chunks: Buffer[] = [];
   #length = 0;
   #ended: boolean;
 
-  constructor(source: Readable, hasBody: boolean) {
+  constructor(source: Readable, hasBody: boolean, memory: BodyMemory) {
     this.#source = source;
+    this.#memory = memory;
     this.#ended = !hasBody;
   }
 
-  /** Reads until the end, `cap` bytes, or `stallMs` without a byte. Rejects when the client breaks off. */
+  /** Counts what was made of the body and is kept as long as it. */
+  count(bytes: number): void {
+    this.#counted += bytes;
+    this.#memory.take(bytes);
+  }
+
+  /** The call is over, and nothing of its body is in memory any more. */
+  release(): void {
+    this.#memory.give(this.#counted);
+    this.#counted = 0;
+  }
+
+  /** Reads until the end, `cap` bytes, `stallMs` without a byte, or until there is no memory for more. Rejects when the client
+   * breaks off. */
   async peek(cap: number, stallMs: number): Promise<Taken> {
     let stalled = false;
-    while (!this.#ended && this.#length < cap && !stalled) {
+    while (!this.#ended && this.#length < cap && !stalled && !this.#memory.full) {
       stalled = !(await this.#more(stallMs));
     }
     const bytes = this.#joined();
@@ -97,6 +114,7 @@ export class BodyIntake {
     if (chunk !== null) {
       this.#chunks.push(chunk);
       this.#length += chunk.length;
+      this.count(chunk.length);
       return true;
     }
     if (this.#source.readableEnded) {

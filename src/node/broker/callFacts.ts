@@ -16,6 +16,8 @@ export interface FactParts {
   readonly target: Target;
   readonly headers: readonly Header[];
   readonly body: Uint8Array;
+  /** The body without its content encoding; `undefined` where that cannot be undone. */
+  readonly decoded: Uint8Array | undefined;
   /** False when only the beginning of the body is known. */
   readonly complete: boolean;
   readonly declaredBytes: number | undefined;
@@ -29,7 +31,7 @@ const decodedLimit = 16 * 1024 * 1024;
 /** Builds what the policy sees of one HTTP call. */
 export function callFacts(parts: FactParts): CallFacts {
   const headers = parts.headers.map(([name, value]) => [name.toLowerCase(), value] as const);
-  const decoded = decodeBody(parts.body, encodingOf(headers), parts.complete);
+  const { decoded } = parts;
   const bytes = decoded ?? parts.body;
   const understood = parseBody({
     method: parts.method,
@@ -107,6 +109,7 @@ export function factsOfUrl(
     target,
     headers,
     body,
+    decoded: decodeBody(body, encodingOf(headers), true),
     complete: true,
     declaredBytes: body.length,
     secrets: [],

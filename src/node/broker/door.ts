@@ -7,6 +7,7 @@ import { connectionFacts } from "./callFacts.ts";
 import type { CertificateAuthority } from "./certificates.ts";
 import { readClientHello, type Hello } from "./clientHello.ts";
 import type { Dialler } from "./dial.ts";
+import type { DoorLimits } from "./doorLimits.ts";
 import { endWith } from "./endWith.ts";
 import { exchange } from "./exchange.ts";
 import type { ExchangeParts } from "./exchangeState.ts";
@@ -26,13 +27,14 @@ const patienceMs = 60_000;
 const webPorts: ReadonlySet<number> = new Set([80, 443, 8080, 8443]);
 const maximalServers = 256;
 const longestLine = 400;
-/** Connections at once; each may have one of ours to the outside. What is inside must not use up the descriptors with which
- * a person reaches the supervisor. */
-const mostConnections = 2048;
-/** Calls at once on one HTTP/2 connection: each is read into memory for its judgement. */
-const mostStreams = 256;
 /** Holds wait without limit, so nothing here may give up on a request or a kept connection. */
-const patient: ServerOptions = { requestTimeout: 0, headersTimeout: 60_000, keepAliveTimeout: 0 };
+const headBytes = 16 * 1024;
+const patient: ServerOptions = {
+  requestTimeout: 0,
+  headersTimeout: 60_000,
+  keepAliveTimeout: 0,
+  maxHeaderSize: headBytes,
+};
 
 /**
  * The one way out. Everything that the sandbox sends arrives here as a byte stream and is told apart by its first bytes:
@@ -51,9 +53,18 @@ export class Door {
   /** Where a plain connection inside a tunnel leads. */
   readonly #routes = new WeakMap<object, Route>();
   readonly #waiting = { count: 0 };
+  /** Connections on which an answer has begun and not ended: nothing else may be said there. */
+  readonly #answering = new WeakSet<object>();
+  readonly #limits: DoorLimits;
 
-  constructor(parts: ExchangeParts, authority: CertificateAuthority, dialler: Dialler) {
+  constructor(
+    parts: ExchangeParts,
+    authority: CertificateAuthority,
+    dialler: Dialler,
+    limits: DoorLimits,
+  ) {
     this.#parts = parts;
+    this.#limits = limits;
     this.#notices = new TransparentNotices(parts);
     this.#authority = authority;
     this.#dialler = dialler;
@@ -65,9 +76,9 @@ export class Door {
       this.#connect(request.url ?? "", request.socket);
     });
     this.#listener = createServer({ allowHalfOpen: true }, (socket) => this.#accept(socket));
-    this.#listener.maxConnections = mostConnections;
+    this.#listener.maxConnections = limits.connections;
     this.#listener.once("drop", () => {
-      const message = `more than ${mostConnections} connections at once; what came after them was closed`;
+      const message = `more than ${limits.connections} connections at once; what came after them was closed`;
       void this.#alert("connections", message);
     });
   }
@@ -218,7 +229,7 @@ export class Door {
       ...leaf,
       ...patient,
       allowHTTP1: true,
-      settings: { maxConcurrentStreams: mostStreams },
+      settings: { maxConcurrentStreams: this.#limits.streams },
     });
     Object.assign(server, { ...patient, timeout: 0 });
     this.#serve(server, () => ({ scheme: "https", authority }));
@@ -241,6 +252,11 @@ export class Door {
   #serve(server: HttpServer | Http2SecureServer, routeOf: (request: ServerRequest) => Route): void {
     const handle = (request: ServerRequest, response: ServerReply): void => {
       response.on("error", () => undefined);
+      if (request.httpVersionMajor === 1) {
+        const { socket } = request;
+        this.#answering.add(socket);
+        response.once("close", () => this.#answering.delete(socket));
+      }
       const call = readCall(request, response, routeOf(request));
       if ("code" in call) {
         this.#refuseMalformed(call, response);
@@ -260,7 +276,11 @@ export class Door {
       // The same object; an error here is the client's breaking off.
       socket.on("error", () => undefined);
     });
-    listening.on("clientError", (_error, socket) => socket.destroy());
+    listening.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+      const unreadable = this.#answering.has(socket) ? undefined : whyUnreadable(error);
+      if (unreadable === undefined) socket.destroy();
+      else endWith(socket, unreadable);
+    });
   }
 
   #refuseMalformed(call: Malformed, response: ServerReply): void {
@@ -298,6 +318,20 @@ export class Door {
   async #alert(code: string, message: string): Promise<void> {
     await this.#parts.host.record({ kind: "alert", source: "broker", code, message });
   }
+}
+
+/** The answer to what cannot be read as HTTP; none where the connection itself is broken. */
+function whyUnreadable({ code = "" }: NodeJS.ErrnoException): string | undefined {
+  const [status, words] =
+    code === "HPE_HEADER_OVERFLOW"
+      ? ["431 Request Header Fields Too Large", `the head of a request may have ${headBytes} bytes`]
+      : code === "ERR_HTTP_REQUEST_TIMEOUT"
+        ? ["408 Request Timeout", "the head of the request did not come"]
+        : ["400 Bad Request", "this is not a request that can be read in one way alone"];
+  if (!code.startsWith("HPE_") && !code.startsWith("ERR_HTTP_")) return undefined;
+  const body = `Holdfast: ${words}\n`;
+  const head = `Content-Type: text/plain\r\nContent-Length: ${body.length}\r\nConnection: close`;
+  return `HTTP/1.1 ${status}\r\n${head}\r\n\r\n${body}`;
 }
 
 /** HTTP and TLS know no half of a connection: what takes the socket over ends its side with the client's. */

@@ -1,6 +1,7 @@
 import type { Judgement } from "../../core/policy/judge.ts";
 import { SecretLeak } from "../secrets/vault.ts";
 import { checkAddresses, type CheckedAddresses } from "./addresses.ts";
+import { BodyIntake } from "./bodyIntake.ts";
 import {
   likenessOf,
   newRequestId,
@@ -22,12 +23,15 @@ import { sendWebSocket } from "./webSocket.ts";
 export async function exchange(call: IncomingCall, parts: ExchangeParts): Promise<void> {
   const startedMs = performance.now();
   const id = newRequestId();
+  const intake = new BodyIntake(call.body, call.hasBody, parts.memory);
   try {
-    const one = await judgeCall(id, call, parts, startedMs);
+    const one = await judgeCall(id, call, intake, parts, startedMs);
     await announce(one, one.judgement);
     await carryOut(one);
   } catch (error) {
     await failed(id, call, parts, startedMs, error);
+  } finally {
+    intake.release();
   }
 }
 

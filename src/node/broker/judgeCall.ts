@@ -1,5 +1,5 @@
 import type { CallFacts, Judgement } from "../../core/policy/judge.ts";
-import { BodyIntake, type Taken } from "./bodyIntake.ts";
+import type { BodyIntake, Taken } from "./bodyIntake.ts";
 import { callFacts, decodeBody } from "./callFacts.ts";
 import type { Exchange, ExchangeParts } from "./exchangeState.ts";
 import { foreignCredential } from "./foreignCredential.ts";
@@ -20,11 +20,11 @@ const nothingTaken: Taken = { state: "complete", bytes: Buffer.alloc(0) };
 export async function judgeCall(
   id: string,
   call: IncomingCall,
+  intake: BodyIntake,
   parts: ExchangeParts,
   startedMs: number,
 ): Promise<Exchange> {
   const modelHost = parts.isModelHost(call.authority);
-  const intake = new BodyIntake(call.body, call.hasBody);
   const push = call.target.path.endsWith("/git-receive-pack");
   // The model's own traffic streams: it is not read before it goes.
   const cap = modelHost ? 0 : push ? inspectPushBytes : inspectBytes;
@@ -33,6 +33,7 @@ export async function judgeCall(
     ? await intake.peek(cap, whole ? Number.POSITIVE_INFINITY : stallMs)
     : nothingTaken;
   const head = headForScan(call);
+  const decoded = decodedBody(call, taken, intake, parts);
   const facts = callFacts({
     scheme: call.webSocket === undefined ? call.scheme : call.scheme === "https" ? "wss" : "ws",
     method: call.method,
@@ -40,13 +41,15 @@ export async function judgeCall(
     target: call.target,
     headers: call.headers,
     body: taken.bytes,
+    decoded,
     complete: taken.state === "complete",
     declaredBytes: call.declaredBytes,
     secrets: parts.vault.empty ? [] : parts.vault.placeholdersIn(head, taken.bytes),
     modelHost,
   });
   const judgement =
-    secretFloor(call, parts, head, taken, facts) ?? addressFloor(facts, parts.judge(facts));
+    secretFloor(call, parts, head, taken, decoded, facts) ??
+    addressFloor(facts, parts.judge(facts));
   // Counted before anything is awaited: of calls that come together each sees the one before.
   if (judgement.verdict === "allow") parts.onPassed?.(facts);
   const tool = parts.host.currentToolCall();
@@ -64,6 +67,21 @@ export async function judgeCall(
   };
 }
 
+/** The body without its content encoding; `undefined` where that cannot be undone, or there is no memory for it. */
+function decodedBody(
+  call: IncomingCall,
+  taken: Taken,
+  intake: BodyIntake,
+  parts: ExchangeParts,
+): Uint8Array | undefined {
+  const encoding = encodingOf(call.headers);
+  if (encoding === "" || taken.bytes.length === 0) return taken.bytes;
+  if (parts.memory.full) return undefined;
+  const decoded = decodeBody(taken.bytes, encoding, taken.state === "complete");
+  intake.count(decoded?.length ?? 0);
+  return decoded;
+}
+
 function headForScan(call: IncomingCall): string {
   const lines = call.headers.map(([name, value]) => `${name}: ${value}`).join("\n");
   return `${call.authority.host}\n${targetText(call.target)}\n${lines}\n`;
@@ -75,11 +93,11 @@ function secretFloor(
   parts: ExchangeParts,
   head: string,
   taken: Taken,
+  decoded: Uint8Array | undefined,
   facts: CallFacts,
 ): Judgement | undefined {
   const { vault } = parts;
   if (vault.empty) return undefined;
-  const decoded = decodeBody(taken.bytes, encodingOf(call.headers), taken.state === "complete");
   const leaked =
     vault.leakIn(head) ??
     // Bytes beyond ASCII are read one a character: as such they go out.

@@ -6,6 +6,7 @@ import { cachedResolve, resolveWithHost, type Resolve } from "./addresses.ts";
 import { createCertificateAuthority, type CertificateAuthority } from "./certificates.ts";
 import { createDialler, type DialOverrides } from "./dial.ts";
 import { Door } from "./door.ts";
+import { BodyMemory, doorLimits, type DoorLimits } from "./doorLimits.ts";
 import { sandboxEnvironment, writeCaFiles } from "./environment.ts";
 import type { Waiting } from "./exchangeState.ts";
 import { HeldCalls } from "./heldCalls.ts";
@@ -40,6 +41,8 @@ export interface BrokerOptions {
   readonly onPassed?: (facts: CallFacts) => void;
   /** A person approved a call as a rule from now on. */
   readonly onRuleApproved?: (facts: CallFacts, judgement: Judgement) => void;
+  /** What tests set lower. */
+  readonly limits?: Partial<DoorLimits>;
   /** What tests put in place of the world. */
   readonly upstream?: DialOverrides & { readonly resolve?: Resolve; readonly proxyFor?: ProxyFor };
 }
@@ -59,6 +62,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   const dialler = createDialler(overrides.proxyFor ?? proxyFromEnvironment(process.env), overrides);
   const upstream = createUpstream(dialler);
   const held = await HeldCalls.open(host, options.stateDir);
+  const limits = { ...doorLimits, ...options.limits };
   const door = new Door(
     {
       host,
@@ -68,12 +72,14 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
       resolve: cachedResolve(overrides.resolve ?? resolveWithHost),
       isModelHost: modelHostTest(modelHosts),
       held,
+      memory: new BodyMemory(limits.bodyBytes),
       waiting: { ...options.waiting, keepAliveSeconds: options.waiting?.keepAliveSeconds ?? 15 },
       ...(options.onPassed === undefined ? {} : { onPassed: options.onPassed }),
       ...(options.onRuleApproved === undefined ? {} : { onRuleApproved: options.onRuleApproved }),
     },
     certificates,
     dialler,
+    limits,
   );
   // A socket that a killed supervisor left behind; the directory is ours alone.
   await rm(options.doorSocket, { force: true });
