@@ -269,7 +269,7 @@ static void add_isolation(const struct plan *plan, struct text *arguments) {
     }
 }
 
-void mounts_enter(const struct plan *plan, int socket) {
+void mounts_enter(const struct plan *plan, int socket, int info) {
     char self[4096];
     ssize_t count = readlink("/proc/self/exe", self, sizeof self - 1);
     if (count < 0) {
@@ -289,12 +289,15 @@ void mounts_enter(const struct plan *plan, int socket) {
     }
     add(&arguments, "--chdir");
     add(&arguments, "/");
+    add(&arguments, "--info-fd");
+    add_number(&arguments, info);
     int held = hold_bytes(socket, arguments.bytes, arguments.count);
     char held_number[16];
     char socket_number[16];
     snprintf(held_number, sizeof held_number, "%d", held);
     snprintf(socket_number, sizeof socket_number, "%d", socket);
     fcntl(socket, F_SETFD, 0);
+    fcntl(info, F_SETFD, 0);
     const char *bwrap = plan_find(plan, PLAN_BWRAP)->fields[0];
     char *const command[] = {(char *)bwrap, "--args", held_number, "--", NATIVE_INSIDE, "init", socket_number, NULL};
     char *const environment[] = {NULL};

@@ -63,6 +63,11 @@ int observer_listener(const struct observer *observer) {
     return observer->listener;
 }
 
+void observer_over(struct observer *observer) {
+    close(observer->listener);
+    observer->listener = -1;
+}
+
 /* False: the caller was killed meanwhile. */
 static bool answer(struct observer *observer, int error) {
     memset(observer->response, 0, observer->sizes.seccomp_notif_resp);
@@ -281,11 +286,11 @@ static void exit_noticed(struct observer *observer, const struct seccomp_data *c
     answer(observer, 0);
 }
 
-bool observer_notified(struct observer *observer) {
+void observer_notified(struct observer *observer) {
     memset(observer->request, 0, observer->sizes.seccomp_notif);
     if (ioctl(observer->listener, SECCOMP_IOCTL_NOTIF_RECV, observer->request) != 0) {
         /* ENOENT: the caller was killed before we came. */
-        return errno == ENOENT || errno == EINTR;
+        return;
     }
     /* The answer overwrites nothing of it: kept aside for the calls below all the same. */
     struct seccomp_data call = observer->request->data;
@@ -295,5 +300,4 @@ bool observer_notified(struct observer *observer) {
     } else {
         exec_noticed(observer, &call, thread);
     }
-    return true;
 }

@@ -20,8 +20,11 @@ int observer_ends(const struct observer *observer);
 /* Milliseconds before ends are to be polled for again. */
 int observer_ends_wait(const struct observer *observer);
 
-/* One notification. False: the listener is over, nothing runs any more under it. */
-bool observer_notified(struct observer *observer);
+/* One notification. */
+void observer_notified(struct observer *observer);
+
+/* The listener has hung up: nothing runs any more under it, nor ever will. It would be ready for ever. */
+void observer_over(struct observer *observer);
 
 /* All ends that are known now. */
 void observer_ended(struct observer *observer);

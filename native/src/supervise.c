@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 enum { LINE_MOST = 256, WORDS_MOST = 4096 };
-enum { AT_CONTROL, AT_INIT, AT_EXECS, AT_ENDS, AT_BWRAP, AT_WORDS, AT_REPORTS, AT_RELAYS, SOURCES = AT_RELAYS + 2 * RELAYS };
+enum { AT_CONTROL, AT_INIT, AT_EXECS, AT_ENDS, AT_BWRAP, AT_WORDS, AT_INFO, AT_REPORTS, AT_RELAYS, SOURCES = AT_RELAYS + 2 * RELAYS };
 
 static void send_signal(struct supervise *self, int number) {
     bool of_terminal = number == SIGINT || number == SIGQUIT || number == SIGTSTP;
@@ -86,7 +86,32 @@ static void take_commands(struct supervise *self) {
     }
 }
 
-static _Noreturn void become_sandbox(const struct supervise *self, int socket, int words) {
+/* The network namespace is there before the first mount is made: the path is made meanwhile. What cannot be read here is made
+ * when init has said hello. */
+static void hear_info(struct supervise *self) {
+    char bytes[512];
+    char name[64];
+    ssize_t got = read(self->info, bytes, sizeof bytes - 1);
+    if (got <= 0) {
+        /* Not before: bwrap has more to say, and would die of a closed pipe. */
+        close(self->info);
+        self->info = -1;
+        return;
+    }
+    bytes[got] = '\0';
+    const char *key = strstr(bytes, "\"child-pid\":");
+    int child = key == NULL ? 0 : atoi(key + strlen("\"child-pid\":"));
+    if (child > 0) {
+        snprintf(name, sizeof name, "/proc/%d/ns/net", child);
+        int network = open(name, O_RDONLY | O_CLOEXEC);
+        if (network >= 0) {
+            make_transparent(self, network);
+            close(network);
+        }
+    }
+}
+
+static _Noreturn void become_sandbox(const struct supervise *self, int socket, int words, int info) {
     int nothing = open("/dev/null", O_RDWR);
     dup2(nothing, STDIN_FILENO);
     dup2(nothing, STDOUT_FILENO);
@@ -95,14 +120,16 @@ static _Noreturn void become_sandbox(const struct supervise *self, int socket, i
         mounts_overlay(&self->plan, socket);
         init_run(socket, true);
     }
-    mounts_enter(&self->plan, socket);
+    mounts_enter(&self->plan, socket, info);
 }
 
 static void launch(struct supervise *self) {
     int sockets[2];
     int words[2];
+    int info[2];
     int yes = 1;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0 || pipe2(words, O_CLOEXEC) != 0 ||
+        pipe2(info, O_CLOEXEC) != 0 ||
         setsockopt(sockets[0], SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes) != 0) {
         die_errno(EXIT_FAILED, "socket", "cannot make a socket");
     }
@@ -113,10 +140,12 @@ static void launch(struct supervise *self) {
     if (self->bwrap == 0) {
         close(sockets[0]);
         close(self->control);
-        become_sandbox(self, sockets[1], words[1]);
+        become_sandbox(self, sockets[1], words[1], info[1]);
     }
     close(sockets[1]);
     close(words[1]);
+    close(info[1]);
+    self->info = info[0];
     self->init_socket = sockets[0];
     self->words = words[0];
     self->bwrap_pidfd = (int)syscall(__NR_pidfd_open, self->bwrap, 0);
@@ -182,6 +211,7 @@ static void wait_for(const struct supervise *self, struct pollfd *sources) {
     sources[AT_ENDS] = (struct pollfd){.fd = ends ? observer_ends(observer) : -1, .events = POLLIN};
     sources[AT_BWRAP] = (struct pollfd){.fd = self->bwrap_pidfd, .events = POLLIN};
     sources[AT_WORDS] = (struct pollfd){.fd = self->words, .events = POLLIN};
+    sources[AT_INFO] = (struct pollfd){.fd = self->info, .events = POLLIN};
     sources[AT_REPORTS] = (struct pollfd){.fd = self->reports.count > 0 && self->reports_since == 0 ? report_fd : -1, .events = POLLOUT};
     for (int i = 0; i < RELAYS; i++) {
         relay_wait(&self->relays[i], &sources[AT_RELAYS + 2 * i]);
@@ -245,8 +275,13 @@ static void loop(struct supervise *self, const struct text *plan) {
             continue;
         }
         keep_limits(self);
-        if (sources[AT_EXECS].revents != 0) {
+        if (sources[AT_INFO].revents != 0) {
+            hear_info(self);
+        }
+        if ((sources[AT_EXECS].revents & POLLIN) != 0) {
             observer_notified(self->observer);
+        } else if (sources[AT_EXECS].revents != 0) {
+            observer_over(self->observer);
         }
         if (sources[AT_ENDS].revents != 0) {
             observer_ended(self->observer);
@@ -282,7 +317,7 @@ int supervise_main(int argc, char **argv) {
     fcntl(report_fd, F_SETFD, FD_CLOEXEC);
     fcntl(control, F_SETFD, FD_CLOEXEC);
     struct supervise self = {
-        .control = control, .master = -1, .init_socket = -1, .words = -1, .begun = monotonic_ms(), .layers = "00"};
+        .control = control, .master = -1, .init_socket = -1, .words = -1, .info = -1, .begun = monotonic_ms(), .layers = "00"};
     struct text plan = {0};
     control_read_plan(control, &plan);
     const char *wrong = plan_parse(&self.plan, plan.bytes, plan.count);

@@ -27,6 +27,9 @@ struct supervise {
     int words;  /* what bwrap says on its stderr */
     struct text said;
     struct observer *observer;
+    int info;   /* where bwrap says which process is its child, or -1 */
+    struct transparent_making making;
+    bool making_begun;
     struct transparent transparent;
     struct limits *limits;
     struct relay *relays;
@@ -44,6 +47,9 @@ struct supervise {
 
 /* Ends everything inside; the rest follows from bwrap's end. */
 void kill_sandbox(struct supervise *self);
+
+/* Begins the transparent path in that network namespace, once, where the plan asks for it. */
+void make_transparent(struct supervise *self, int network);
 
 /* Takes one frame of init's, and closes its socket when there is none any more. */
 void take_frame(struct supervise *self, const struct text *plan);

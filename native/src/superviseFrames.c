@@ -45,14 +45,24 @@ static void send_plan(struct supervise *self, const struct text *plan) {
     }
 }
 
+void make_transparent(struct supervise *self, int network) {
+    if (!self->making_begun && plan_find(&self->plan, PLAN_TRANSPARENT) != NULL) {
+        self->making_begun = true;
+        transparent_begin(network, &self->making);
+    }
+}
+
 static void send_sockets(struct supervise *self, int network) {
     if (self->init_socket < 0 || plan_find(&self->plan, PLAN_TRANSPARENT) == NULL) {
         return;
     }
-    transparent_make(network, &self->transparent);
+    /* As a rule it was begun when bwrap told of its child, and is done by now. */
+    make_transparent(self, network);
+    transparent_finish(&self->making, &self->transparent);
     transparent_send(self->init_socket, &self->transparent);
     struct transparent ours = self->transparent;
     transparent_close(&ours);
+    transparent_reap(&self->making);
 }
 
 static void take_terminal(struct supervise *self, struct frame *frame) {

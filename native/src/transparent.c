@@ -8,19 +8,18 @@
 #include "common.h"
 #include "frames.h"
 #include "netlink.h"
+#include "redirect.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/if_addr.h>
-#include <linux/netfilter.h>
-#include <linux/netfilter/nf_tables.h>
-#include <linux/netfilter/nfnetlink.h>
 #include <linux/netlink.h>
 #include <linux/nsfs.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +30,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LOOPBACK = 1, DNS_PORT = 53, OFFSET_DESTINATION4 = 16, OFFSET_DESTINATION6 = 24, OFFSET_PORT = 2 };
+enum { LOOPBACK = 1, LOOPBACK_MS = 2000, DNS_PORT = 53, OFFSET_DESTINATION4 = 16 };
 
 static const uint16_t fixed_ports[] = {22, 80, 443};
 
@@ -47,13 +46,26 @@ static bool enter(int network) {
     return owner >= 0 && setns(owner, CLONE_NEWUSER) == 0 && setns(network, CLONE_NEWNET) == 0;
 }
 
-/* An address of its own on loopback, and every other address local to it too. */
-static bool make_local(int family) {
-    struct in_addr own4 = {.s_addr = htonl(TRANSPARENT_OWN4)};
-    uint8_t own6[16] = TRANSPARENT_PREFIX6;
+/* Asks the kernel for one thing of a family on loopback. */
+static bool ask_of_loopback(struct text *batch) {
+    int asked = netlink_ask(NETLINK_ROUTE, batch, 1);
+    text_free(batch);
+    return asked == 0;
+}
+
+static const void *own_address(int family, size_t *count) {
+    static struct in_addr own4;
+    static uint8_t own6[16] = TRANSPARENT_PREFIX6;
+    own4.s_addr = htonl(TRANSPARENT_OWN4);
     own6[15] = 1;
-    const void *own = family == AF_INET ? (const void *)&own4 : own6;
-    size_t count = family == AF_INET ? sizeof own4 : sizeof own6;
+    *count = family == AF_INET ? sizeof own4 : sizeof own6;
+    return family == AF_INET ? (const void *)&own4 : own6;
+}
+
+/* An address of its own on loopback. */
+static bool add_address(int family) {
+    size_t count;
+    const void *own = own_address(family, &count);
     struct text batch = {0};
     struct ifaddrmsg address = {.ifa_family = (uint8_t)family,
                                 .ifa_prefixlen = (uint8_t)(count * 8),
@@ -63,175 +75,25 @@ static bool make_local(int family) {
     netlink_attribute(&batch, IFA_LOCAL, own, count);
     netlink_attribute(&batch, IFA_ADDRESS, own, count);
     netlink_end(&batch, message);
+    return ask_of_loopback(&batch);
+}
+
+/* Every other address local to it too. */
+static bool add_route(int family) {
+    size_t count;
+    const void *own = own_address(family, &count);
+    struct text batch = {0};
     struct rtmsg route = {.rtm_family = (uint8_t)family,
                           .rtm_table = RT_TABLE_LOCAL,
                           .rtm_protocol = RTPROT_STATIC,
                           .rtm_scope = RT_SCOPE_HOST,
                           .rtm_type = RTN_LOCAL};
-    message = netlink_begin(&batch, RTM_NEWROUTE, NLM_F_ACK | NLM_F_CREATE, &route, sizeof route);
+    size_t message = netlink_begin(&batch, RTM_NEWROUTE, NLM_F_ACK | NLM_F_CREATE, &route, sizeof route);
     uint32_t device = LOOPBACK;
     netlink_attribute(&batch, RTA_OIF, &device, sizeof device);
     netlink_attribute(&batch, RTA_PREFSRC, own, count);
     netlink_end(&batch, message);
-    int asked = netlink_ask(NETLINK_ROUTE, &batch, 2);
-    text_free(&batch);
-    return asked == 0;
-}
-
-static size_t begin_expression(struct text *batch, const char *name, size_t *data) {
-    size_t element = netlink_nest(batch, NFTA_LIST_ELEM);
-    netlink_string(batch, NFTA_EXPR_NAME, name);
-    *data = netlink_nest(batch, NFTA_EXPR_DATA);
-    return element;
-}
-
-static void end_expression(struct text *batch, size_t element, size_t data) {
-    netlink_unnest(batch, data);
-    netlink_unnest(batch, element);
-}
-
-static void load_meta(struct text *batch, uint32_t key) {
-    size_t data;
-    size_t element = begin_expression(batch, "meta", &data);
-    netlink_number(batch, NFTA_META_DREG, NFT_REG_1);
-    netlink_number(batch, NFTA_META_KEY, key);
-    end_expression(batch, element, data);
-}
-
-static void load_payload(struct text *batch, uint32_t base, uint32_t offset, uint32_t count) {
-    size_t data;
-    size_t element = begin_expression(batch, "payload", &data);
-    netlink_number(batch, NFTA_PAYLOAD_DREG, NFT_REG_1);
-    netlink_number(batch, NFTA_PAYLOAD_BASE, base);
-    netlink_number(batch, NFTA_PAYLOAD_OFFSET, offset);
-    netlink_number(batch, NFTA_PAYLOAD_LEN, count);
-    end_expression(batch, element, data);
-}
-
-static void add_value(struct text *batch, uint16_t type, const void *value, size_t count) {
-    size_t nested = netlink_nest(batch, type);
-    netlink_attribute(batch, NFTA_DATA_VALUE, value, count);
-    netlink_unnest(batch, nested);
-}
-
-static void must_equal(struct text *batch, const void *value, size_t count) {
-    size_t data;
-    size_t element = begin_expression(batch, "cmp", &data);
-    netlink_number(batch, NFTA_CMP_SREG, NFT_REG_1);
-    netlink_number(batch, NFTA_CMP_OP, NFT_CMP_EQ);
-    add_value(batch, NFTA_CMP_DATA, value, count);
-    end_expression(batch, element, data);
-}
-
-static void must_equal_byte(struct text *batch, uint32_t key, uint8_t value) {
-    load_meta(batch, key);
-    must_equal(batch, &value, sizeof value);
-}
-
-static void accept_packet(struct text *batch) {
-    size_t data;
-    size_t element = begin_expression(batch, "immediate", &data);
-    netlink_number(batch, NFTA_IMMEDIATE_DREG, NFT_REG_VERDICT);
-    size_t nested = netlink_nest(batch, NFTA_IMMEDIATE_DATA);
-    size_t verdict = netlink_nest(batch, NFTA_DATA_VERDICT);
-    netlink_number(batch, NFTA_VERDICT_CODE, NF_ACCEPT);
-    netlink_unnest(batch, verdict);
-    netlink_unnest(batch, nested);
-    end_expression(batch, element, data);
-}
-
-static void take_to_bridge(struct text *batch) {
-    size_t data;
-    uint16_t port = htons(TRANSPARENT_PORT);
-    size_t element = begin_expression(batch, "immediate", &data);
-    netlink_number(batch, NFTA_IMMEDIATE_DREG, NFT_REG_1);
-    add_value(batch, NFTA_IMMEDIATE_DATA, &port, sizeof port);
-    end_expression(batch, element, data);
-    element = begin_expression(batch, "tproxy", &data);
-    netlink_number(batch, NFTA_TPROXY_FAMILY, NFPROTO_UNSPEC);
-    netlink_number(batch, NFTA_TPROXY_REG_PORT, NFT_REG_1);
-    end_expression(batch, element, data);
-    accept_packet(batch);
-}
-
-static const char table_name[] = "holdfast";
-static const char chain_name[] = "out";
-
-static size_t begin_tables(struct text *batch, uint16_t message, uint16_t flags) {
-    struct nfgenmsg head = {.nfgen_family = NFPROTO_INET};
-    return netlink_begin(batch, (uint16_t)(NFNL_SUBSYS_NFTABLES << 8 | message), (uint16_t)(NLM_F_ACK | flags), &head,
-                         sizeof head);
-}
-
-static void frame_batch(struct text *batch, uint16_t type) {
-    struct nfgenmsg head = {.res_id = htons(NFNL_SUBSYS_NFTABLES)};
-    netlink_end(batch, netlink_begin(batch, type, 0, &head, sizeof head));
-}
-
-static size_t begin_rule(struct text *batch, size_t *expressions) {
-    size_t rule = begin_tables(batch, NFT_MSG_NEWRULE, NLM_F_CREATE | NLM_F_APPEND);
-    netlink_string(batch, NFTA_RULE_TABLE, table_name);
-    netlink_string(batch, NFTA_RULE_CHAIN, chain_name);
-    *expressions = netlink_nest(batch, NFTA_RULE_EXPRESSIONS);
-    return rule;
-}
-
-static void end_rule(struct text *batch, size_t rule, size_t expressions) {
-    netlink_unnest(batch, expressions);
-    netlink_end(batch, rule);
-}
-
-/* What goes to the namespace itself stays as it is. */
-static void leave_alone(struct text *batch, uint8_t family, uint32_t offset, const void *destination, size_t count) {
-    size_t expressions;
-    size_t rule = begin_rule(batch, &expressions);
-    must_equal_byte(batch, NFT_META_NFPROTO, family);
-    load_payload(batch, NFT_PAYLOAD_NETWORK_HEADER, offset, (uint32_t)count);
-    must_equal(batch, destination, count);
-    accept_packet(batch);
-    end_rule(batch, rule, expressions);
-}
-
-static bool make_redirect(void) {
-    struct text batch = {0};
-    frame_batch(&batch, NFNL_MSG_BATCH_BEGIN);
-    size_t message = begin_tables(&batch, NFT_MSG_NEWTABLE, NLM_F_CREATE);
-    netlink_string(&batch, NFTA_TABLE_NAME, table_name);
-    netlink_end(&batch, message);
-    message = begin_tables(&batch, NFT_MSG_NEWCHAIN, NLM_F_CREATE);
-    netlink_string(&batch, NFTA_CHAIN_TABLE, table_name);
-    netlink_string(&batch, NFTA_CHAIN_NAME, chain_name);
-    size_t hook = netlink_nest(&batch, NFTA_CHAIN_HOOK);
-    netlink_number(&batch, NFTA_HOOK_HOOKNUM, NF_INET_PRE_ROUTING);
-    netlink_number(&batch, NFTA_HOOK_PRIORITY, (uint32_t)-150);
-    netlink_unnest(&batch, hook);
-    netlink_string(&batch, NFTA_CHAIN_TYPE, "filter");
-    netlink_end(&batch, message);
-    const uint8_t loopback4 = 127;
-    const uint32_t own4 = htonl(TRANSPARENT_OWN4);
-    const uint8_t loopback6[16] = {[15] = 1};
-    uint8_t own6[16] = TRANSPARENT_PREFIX6;
-    own6[15] = 1;
-    leave_alone(&batch, NFPROTO_IPV4, OFFSET_DESTINATION4, &loopback4, sizeof loopback4);
-    leave_alone(&batch, NFPROTO_IPV4, OFFSET_DESTINATION4, &own4, sizeof own4);
-    leave_alone(&batch, NFPROTO_IPV6, OFFSET_DESTINATION6, loopback6, sizeof loopback6);
-    leave_alone(&batch, NFPROTO_IPV6, OFFSET_DESTINATION6, own6, sizeof own6);
-    size_t expressions;
-    size_t rule = begin_rule(&batch, &expressions);
-    const uint16_t dns = htons(DNS_PORT);
-    must_equal_byte(&batch, NFT_META_L4PROTO, IPPROTO_TCP);
-    load_payload(&batch, NFT_PAYLOAD_TRANSPORT_HEADER, OFFSET_PORT, sizeof dns);
-    must_equal(&batch, &dns, sizeof dns);
-    accept_packet(&batch);
-    end_rule(&batch, rule, expressions);
-    rule = begin_rule(&batch, &expressions);
-    must_equal_byte(&batch, NFT_META_L4PROTO, IPPROTO_TCP);
-    take_to_bridge(&batch);
-    end_rule(&batch, rule, expressions);
-    frame_batch(&batch, NFNL_MSG_BATCH_END);
-    int asked = netlink_ask(NETLINK_NETFILTER, &batch, 8);
-    text_free(&batch);
-    return asked == 0;
+    return ask_of_loopback(&batch);
 }
 
 static void add(struct transparent *made, enum transparent_kind kind, int fd) {
@@ -297,6 +159,11 @@ static void tell(struct transparent *made, const char *what) {
     snprintf(made->reason, sizeof made->reason, "%s: %s", what, strerror(errno));
 }
 
+static bool loopback_is_up(int any_socket) {
+    struct ifreq request = {.ifr_name = "lo"};
+    return ioctl(any_socket, SIOCGIFFLAGS, &request) == 0 && (request.ifr_flags & IFF_UP) != 0;
+}
+
 static void bring_up(void) {
     int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     struct ifreq request = {.ifr_name = "lo", .ifr_flags = IFF_UP};
@@ -304,14 +171,32 @@ static void bring_up(void) {
     close(fd);
 }
 
+/* bwrap sets loopback up at the same time. It must be let: the kernel gives 127.0.0.1 by itself to a loopback that comes up,
+ * and bwrap's own attempt would fail. */
+static void await_loopback(void) {
+    int links = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
+    struct sockaddr_nl changes = {.nl_family = AF_NETLINK, .nl_groups = RTMGRP_LINK};
+    double until = monotonic_ms() + LOOPBACK_MS;
+    if (links >= 0 && bind(links, (struct sockaddr *)&changes, sizeof changes) == 0) {
+        while (!loopback_is_up(links) && monotonic_ms() < until) {
+            char bytes[4096];
+            struct pollfd source = {.fd = links, .events = POLLIN};
+            poll(&source, 1, (int)(until - monotonic_ms()) + 1);
+            while (recv(links, bytes, sizeof bytes, 0) > 0) {
+            }
+        }
+    }
+    close(links);
+}
+
 void transparent_open(struct transparent *made) {
     *made = (struct transparent){0};
     bring_up();
-    if (!make_local(AF_INET)) {
+    if (!add_address(AF_INET) || !add_route(AF_INET)) {
         tell(made, "addresses cannot be made local");
         return;
     }
-    made->six = make_local(AF_INET6);
+    made->six = add_address(AF_INET6) && add_route(AF_INET6);
     int family = made->six ? AF_INET6 : AF_INET;
     int dns = bind_wildcard(family, SOCK_DGRAM, DNS_PORT, true);
     if (dns < 0) {
@@ -324,7 +209,7 @@ void transparent_open(struct transparent *made) {
         add(made, TRANSPARENT_DNS_STREAM, stream);
     }
     int any = bind_wildcard(family, SOCK_STREAM, TRANSPARENT_PORT, true);
-    if (any >= 0 && make_redirect()) {
+    if (any >= 0 && redirect_connections()) {
         add(made, TRANSPARENT_ANY, any);
     } else {
         tell(made, "connections cannot be redirected");
@@ -371,38 +256,50 @@ void transparent_close(struct transparent *made) {
     made->kinds[0] = '\0';
 }
 
-void transparent_make(int network, struct transparent *made) {
-    *made = (struct transparent){0};
+void transparent_begin(int network, struct transparent_making *making) {
+    *making = (struct transparent_making){.socket = -1};
     int ends[2];
     if (network < 0 || is_own_namespace(network)) {
-        snprintf(made->reason, sizeof made->reason, "the network is not the sandbox's own");
+        making->reason = "the network is not the sandbox's own";
         return;
     }
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
-        tell(made, "no socket");
+        making->reason = "no socket";
         return;
     }
-    pid_t child = fork();
-    if (child == 0) {
+    making->child = fork();
+    if (making->child == 0) {
+        struct transparent made = {0};
         close(ends[0]);
         if (enter(network)) {
-            transparent_open(made);
+            await_loopback();
+            transparent_open(&made);
         } else {
-            tell(made, "the sandbox's network cannot be entered");
+            tell(&made, "the sandbox's network cannot be entered");
         }
-        transparent_send(ends[1], made);
+        transparent_send(ends[1], &made);
         _exit(0);
     }
     close(ends[1]);
+    making->socket = ends[0];
+}
+
+void transparent_finish(struct transparent_making *making, struct transparent *made) {
+    *made = (struct transparent){0};
     struct frame frame;
-    if (child > 0 && frame_receive(ends[0], &frame) == 1) {
+    if (making->socket >= 0 && making->child > 0 && frame_receive(making->socket, &frame) == 1) {
         transparent_take(&frame, made);
         frame_free(&frame);
     } else {
-        snprintf(made->reason, sizeof made->reason, "it could not be made");
+        snprintf(made->reason, sizeof made->reason, "%s", making->reason == NULL ? "it could not be made" : making->reason);
     }
-    close(ends[0]);
-    if (child > 0) {
-        waitpid(child, NULL, 0);
+    close(making->socket);
+    making->socket = -1;
+}
+
+void transparent_reap(struct transparent_making *making) {
+    if (making->child > 0) {
+        waitpid(making->child, NULL, 0);
     }
+    making->child = 0;
 }

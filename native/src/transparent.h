@@ -14,6 +14,7 @@
 #include <arpa/inet.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* The namespace's own address; the addresses of names begin behind it (RFC 2544's range, and a unique local one). */
 #define TRANSPARENT_OWN4 0xc6120001u /* 198.18.0.1 */
@@ -40,9 +41,21 @@ struct transparent {
     char reason[128];
 };
 
-/* Makes the path in the namespace that `network` is a descriptor of; never in this process's own. Never fails: what cannot
- * be made is missing in `kinds`, and `reason` says why. */
-void transparent_make(int network, struct transparent *made);
+/* The path while a child makes it. */
+struct transparent_making {
+    pid_t child; /* 0: none was started, `reason` says why */
+    int socket;  /* what it will say, or -1 */
+    const char *reason;
+};
+
+/* Starts to make the path in the namespace that `network` is a descriptor of; never in this process's own. */
+void transparent_begin(int network, struct transparent_making *making);
+
+/* Waits for it. Never fails: what cannot be made is missing in `kinds`, and `reason` says why. */
+void transparent_finish(struct transparent_making *making, struct transparent *made);
+
+/* Once nobody waits for anything else: its end takes a while. */
+void transparent_reap(struct transparent_making *making);
 
 /* The same in this process's own namespace, which must be a new one. */
 void transparent_open(struct transparent *made);

@@ -21,7 +21,7 @@ const rounds = 15;
 
 const milliseconds = (from: bigint, to: bigint): number => Number(to - from) / 1e6;
 
-/** Two ways in turn, so that what else the machine does hits both: samples of each. */
+/** Two ways in turn, each first in every other round, so that what else the machine does hits both: samples of each. */
 async function interleaved(
   times: number,
   one: () => Promise<number>,
@@ -31,8 +31,9 @@ async function interleaved(
   await one();
   await other();
   for (let round = 0; round < times; round++) {
-    samples[0].push(await one());
+    if (round % 2 === 0) samples[0].push(await one());
     samples[1].push(await other());
+    if (round % 2 === 1) samples[0].push(await one());
   }
   return samples;
 }
@@ -107,7 +108,8 @@ async function execFigures(fixture: SandboxFixture): Promise<readonly Figure[]> 
   const loop = `begin=$EPOCHREALTIME; for i in {1..${execs}}; do /bin/true; done; end=$EPOCHREALTIME; echo $(( (\${end/./} - \${begin/./}) ))`;
   const each = (options: Partial<SandboxOptions>) => async (): Promise<number> =>
     Number((await inside(fixture, ["bash", "-c", loop], options)).stdout) / execs;
-  const [seen, unseen] = await interleaved(5, each({}), each({ observe: false }));
+  // Many short pairs: a pair that something else falls into is far from the median of them.
+  const [seen, unseen] = await interleaved(21, each({}), each({ observe: false }));
   const cost = seen.map((sample, index) => sample - (unseen[index] ?? NaN));
   return [
     figureOf("one exec, observed", "µs", seen, "fork, exec and wait of /bin/true"),
