@@ -1,14 +1,18 @@
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
+import { open } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
 import path from "node:path";
+import { performance } from "node:perf_hooks";
+import { setTimeout as pause } from "node:timers/promises";
 import { againstTarget, figureOf, type Bench, type Figure } from "../support/bench.ts";
 import { load, paced, quantile, share, upload, type Way } from "../support/brokerBenchClient.ts";
 import type { Role } from "../support/brokerBenchInput.ts";
 import { startWorker } from "../support/brokerBenchProcess.ts";
 import { root } from "../support/repository.ts";
 
-const rounds = Math.max(1, Math.round(3 * share));
+const rounds = Math.max(1, Math.round(5 * share));
 const mockttpVersion = "4.6.0";
 const steadyRate = 400;
 
@@ -50,6 +54,7 @@ async function run(): Promise<readonly Figure[]> {
   };
   try {
     await add("CONNECT", "connect", "localhost");
+    await add("bare Node proxy, no policy", "bare", "localhost");
     await add("holdfast", "holdfast", "origin.test", { bridgePort: await freePort() });
     await add("holdfast, journal on disk", "holdfast-journal", "origin.test", {
       bridgePort: await freePort(),
@@ -57,10 +62,31 @@ async function run(): Promise<readonly Figure[]> {
     const mockttp = installedMockttp();
     if (mockttp !== undefined)
       await add(`mockttp ${mockttpVersion}`, "mockttp", "localhost", { mockttp });
-    return [...(await sideBySide(ways)), ...(await growth(ways))];
+    return [...(await sideBySide(ways)), await diskFigure(), ...(await growth(ways))];
   } finally {
     for (const child of children) child.kill();
   }
+}
+
+/** What the disk alone takes for the one line that must be on it before a call may leave. */
+async function diskFigure(): Promise<Figure> {
+  const directory = fs.mkdtempSync(path.join(tmpdir(), "holdfast-bench-"));
+  const file = await open(path.join(directory, "lines"), "a");
+  const times: number[] = [];
+  try {
+    for (let turn = 0; turn < 500; turn += 1) {
+      const begun = performance.now();
+      await file.write("x".repeat(700));
+      await file.datasync();
+      times.push(performance.now() - begun);
+      await pause(2);
+    }
+  } finally {
+    await file.close();
+    fs.rmSync(directory, { recursive: true });
+  }
+  const name = "one line onto the disk (write, fdatasync), p50";
+  return figureOf(name, "ms", [quantile(times, 0.5)], `p99 ${quantile(times, 0.99).toFixed(1)} ms`);
 }
 
 /** Samples of one quantity of one way, a round each. */
@@ -92,13 +118,13 @@ async function sideBySide(ways: readonly Way[]): Promise<Figure[]> {
   const samples = new Samples();
   for (let round = 0; round < rounds; round += 1) {
     for (const way of ways) {
-      const one = await load(way, "/1k", 600, 1);
+      const one = await load(way, "/1k", 400, 1);
       samples.note("1 KB, one connection, p50", way, "ms", quantile(one.times, 0.5));
       samples.note("1 KB, one connection, p99", way, "ms", quantile(one.times, 0.99));
-      const calm = await paced(way, "/1k", 1000, 16, steadyRate);
+      const calm = await paced(way, "/1k", 800, 16, steadyRate);
       samples.note(`${steady}, p50`, way, "ms", quantile(calm, 0.5));
       samples.note(`${steady}, p99`, way, "ms", quantile(calm, 0.99));
-      const many = await load(way, "/1k", 2000, 16);
+      const many = await load(way, "/1k", 1600, 16);
       samples.note("1 KB, 16 connections, p50", way, "ms", quantile(many.times, 0.5));
       samples.note("1 KB, 16 connections, p99", way, "ms", quantile(many.times, 0.99));
       samples.note("1 KB, 16 connections", way, "requests/s", many.perSecond);
@@ -115,6 +141,7 @@ async function sideBySide(ways: readonly Way[]): Promise<Figure[]> {
 function compared(samples: Samples, ways: readonly Way[]): Figure[] {
   const [direct] = ways;
   const mockttp = ways.find(({ name }) => name.startsWith("mockttp"));
+  const bare = ways.find(({ name }) => name.startsWith("bare"));
   const figures: Figure[] = [];
   for (const way of ways.filter(({ name }) => name.startsWith("holdfast"))) {
     const joined = (name: string, other: Way | undefined, join: (a: number, b: number) => number) =>
@@ -127,8 +154,9 @@ function compared(samples: Samples, ways: readonly Way[]): Figure[] {
     const times = (name: string, other: Way | undefined) =>
       joined(name, other, (ours, theirs) => ours / theirs);
     const told = (what: string) => `${what}: ${way.name}`;
+    const rate = "1 KB, 16 connections";
+    figures.push(figureOf(told(`${rate}, rate against the bare proxy`), "×", times(rate, bare)));
     if (mockttp !== undefined) {
-      const rate = "1 KB, 16 connections";
       figures.push(
         againstTarget(told(`${rate}, rate against mockttp`), "×", times(rate, mockttp), {
           atLeast: 2,
@@ -192,7 +220,8 @@ async function growth(ways: readonly Way[]): Promise<Figure[]> {
 /** Every way has the same clients, connections and bodies, in a process of its own. Clients reach ours through the native
  * bridge, as in the sandbox; ours also judges, journals, and looks for secrets in all that passes. As fast as they go, 16
  * connections wait for each other and the time of a call is the inverse of the rate; what a call costs by itself shows
- * at a steady rate. */
+ * at a steady rate. What is the machine's noise shows in the direct way; what is the runtime's in the bare proxy; what is
+ * the disk's in one line written onto it. */
 export const bench: Bench = {
   title: "Broker: TLS through the door, beside other ways",
   peers: () => ({ mockttp: mockttpVersion, "Node's own TLS and CONNECT": process.version }),
