@@ -1,7 +1,7 @@
 import type { ChangedPath } from "../../runtime/ports.ts";
 import type { Reader } from "./reader.ts";
 import { findRenames, type RenameSide } from "./renames.ts";
-import { ignoredOf } from "./ignoreRules.ts";
+import type { IgnoreQuestion } from "./ignoreRules.ts";
 import type { ScanRecord } from "./scanRecords.ts";
 
 function kindOf(record: ScanRecord): ChangedPath["change"] {
@@ -54,12 +54,11 @@ async function withoutMasks(records: readonly ScanRecord[], reader: Reader): Pro
 export async function changedPaths(
   records: readonly ScanRecord[],
   reader: Reader,
-  state: string,
+  question: IgnoreQuestion,
 ): Promise<readonly ChangedPath[]> {
   const readable = records.filter(({ code }) => code !== "E" && code !== "O");
   const kept = await withoutMasks(readable, reader);
-  const ignored = await ignoredOf(
-    state,
+  const ignored = await question.answer(
     kept.map((record) => ({ path: record.path, directory: record.type === "directory" })),
     (path) => reader.read("base", path),
   );

@@ -117,48 +117,69 @@ export interface Candidate {
 }
 
 /**
- * Which of these paths the base's rules exclude. `readBase` gives the base's content of a file, undefined when there
- * is none. No rules (no git program, state gone): none is excluded.
+ * Asks which paths the base's rules exclude. git takes longer to start than to answer, so it may be started before the
+ * paths are known. Answered or closed once. No rules (no git program, state gone): none is excluded.
  */
-export async function ignoredOf(
-  state: string,
-  candidates: readonly Candidate[],
-  readBase: (path: string) => Promise<Uint8Array | undefined>,
-): Promise<ReadonlySet<string>> {
-  const rules = path.join(state, "rules");
-  const file = path.join(rules, "rules.json");
-  if (candidates.length === 0 || !existsSync(file)) return new Set();
-  const saved = savedShape.parse(JSON.parse(readFileSync(file, "utf8")));
-  if (!saved.git) return new Set();
-  await putIgnoreFiles(path.join(rules, "tree", saved.prefix), candidates, readBase);
-  const answer = await askGit(
-    [
-      "-c",
-      `core.excludesFile=${path.join(rules, "excludes")}`,
-      `--git-dir=${path.join(rules, "git")}`,
-      `--work-tree=${path.join(rules, "tree")}`,
-      "check-ignore",
-      "--no-index",
-      "--stdin",
-      "-z",
-    ],
-    {
-      cwd: path.join(rules, "tree"),
-      input: Buffer.concat(
-        candidates.map(({ path: one }) => encodePath(`./${saved.prefix}${one}\0`)), // ./ for a name like :x
-      ),
-      env: {
-        GIT_CONFIG_NOSYSTEM: "1",
-        GIT_CONFIG_GLOBAL: "/dev/null",
-      },
-    },
-  );
-  if (answer.code !== 0 && answer.code !== 1)
-    throw new Failure("failed", "ignore-rules", `git check-ignore failed in ${rules}`);
-  const start = saved.prefix.length + 2;
-  const ignored = new Set(splitAtNul(answer.output).map((one) => decodePath(one).slice(start)));
-  for (const tracked of saved.tracked) ignored.delete(tracked);
-  return ignored;
+export class IgnoreQuestion {
+  readonly #rules: string;
+  readonly #saved: Saved | undefined;
+  #asked:
+    { readonly tell: (input: Buffer) => void; readonly answer: Promise<GitAnswer> } | undefined;
+
+  constructor(state: string, early: boolean) {
+    this.#rules = path.join(state, "rules");
+    const file = path.join(this.#rules, "rules.json");
+    const saved = existsSync(file)
+      ? savedShape.parse(JSON.parse(readFileSync(file, "utf8")))
+      : undefined;
+    this.#saved = saved?.git === true ? saved : undefined;
+    if (early && this.#saved !== undefined) this.#asked = this.#ask();
+  }
+
+  /** `readBase` gives the base's content of a file, undefined when there is none. */
+  async answer(
+    candidates: readonly Candidate[],
+    readBase: (path: string) => Promise<Uint8Array | undefined>,
+  ): Promise<ReadonlySet<string>> {
+    const { prefix, tracked } = this.#saved ?? { prefix: "", tracked: [] };
+    if (candidates.length === 0 || this.#saved === undefined) {
+      this.close();
+      return new Set();
+    }
+    await putIgnoreFiles(path.join(this.#rules, "tree", prefix), candidates, readBase);
+    const { tell, answer } = this.#asked ?? this.#ask();
+    const paths = candidates.map((one) => encodePath(`./${prefix}${one.path}\0`)); // ./ for a name like :x
+    tell(Buffer.concat(paths));
+    const { code, output } = await answer;
+    if (code !== 0 && code !== 1)
+      throw new Failure("failed", "ignore-rules", `git check-ignore failed in ${this.#rules}`);
+    const start = prefix.length + 2;
+    const ignored = new Set(splitAtNul(output).map((one) => decodePath(one).slice(start)));
+    for (const one of tracked) ignored.delete(one);
+    return ignored;
+  }
+
+  /** Lets go of a git that was started for nothing. */
+  close(): void {
+    this.#asked?.tell(Buffer.alloc(0));
+  }
+
+  /** It reads the ignore files of a directory when it is asked about a path in there. */
+  #ask(): { tell: (input: Buffer) => void; answer: Promise<GitAnswer> } {
+    let tell: (input: Buffer) => void = () => undefined;
+    const input = new Promise<Buffer>((resolve) => {
+      tell = resolve;
+    });
+    const tree = path.join(this.#rules, "tree");
+    const places = [`--git-dir=${path.join(this.#rules, "git")}`, `--work-tree=${tree}`];
+    const excludes = ["-c", `core.excludesFile=${path.join(this.#rules, "excludes")}`];
+    const answer = askGit([...excludes, ...places, "check-ignore", "--no-index", "--stdin", "-z"], {
+      cwd: tree,
+      input,
+      env: { GIT_CONFIG_NOSYSTEM: "1", GIT_CONFIG_GLOBAL: "/dev/null" },
+    });
+    return { tell, answer };
+  }
 }
 
 function splitAtNul(bytes: Buffer): Buffer[] {
