@@ -252,13 +252,16 @@ describe("timeline in a browser", () => {
       const { page } = shown;
       await page.setViewportSize({ width: 360, height });
       await page.locator(".payload").scrollIntoViewIfNeeded();
-      const [bytes, told, decision] = await page.evaluate<DOMRect[]>(
-        `[".payload", ".told", ".decision"].map((part) => document.querySelector(part).getBoundingClientRect().toJSON())`,
+      const [bytes, told, decision, holds] = await page.evaluate<DOMRect[]>(
+        `[".payload", ".told", ".decision", ".holds"].map((part) =>
+          document.querySelector(part).getBoundingClientRect().toJSON())`,
       );
-      assert.ok(bytes !== undefined && told !== undefined && decision !== undefined);
+      assert.ok(bytes !== undefined && told !== undefined);
+      assert.ok(decision !== undefined && holds !== undefined);
       assert.ok(told.bottom <= decision.top, "what is told ends where the decision begins");
       assert.ok(bytes.top < told.bottom && bytes.bottom > told.top, "the bytes can be scrolled to");
-      assert.ok(decision.top >= 0 && decision.bottom <= height, "the decision is in sight");
+      assert.ok(decision.top >= holds.top && decision.bottom <= holds.bottom, "it is in sight");
+      assert.ok(holds.bottom <= height, "and so is all of the card");
     });
 
   it("disarms the cards when another one comes", async () => {
