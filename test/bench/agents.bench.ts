@@ -15,6 +15,7 @@ const command = path.join(root, "dist", "holdfast.cjs");
 const claude = agentProgram("claude-code");
 const sessions = 5;
 const hookCalls = 200;
+const calls = "12 calls with their hooks, 15 questions through the broker";
 const withoutShell = "started without a shell, as Claude Code does";
 
 /** A session of twelve calls: reads, edits, searches, commands, a sub-agent with a command of its own. */
@@ -47,22 +48,43 @@ function script(folder: string): ModelScript {
   };
 }
 
-/** Milliseconds of one whole session, as a person would start it. */
+/** Milliseconds of one session: as a whole, and of its parts. */
+interface Session {
+  readonly whole: number;
+  /** Until the agent asks its model for the first time. */
+  readonly before: number;
+  /** From there to the last time. */
+  readonly between: number;
+  /** From there to the end. */
+  readonly after: number;
+}
+
+/** One whole session, as a person would start it. */
 async function session(
   folder: string,
   run: (workspace: string, url: string) => readonly [string, readonly string[], NodeJS.ProcessEnv],
-): Promise<number> {
+): Promise<Session> {
   const workspace = makeSample(fs.mkdtempSync(path.join(folder, "shop-")) + "/shop");
-  const model = await startScriptedModel(() => script(workspace));
+  const asked: number[] = [];
+  const model = await startScriptedModel(() => {
+    asked.push(performance.now());
+    return script(workspace);
+  });
   const [program, args, env] = run(workspace, model.url);
   const begun = performance.now();
   const running = promisify(execFile)(program, [...args], { cwd: workspace, env });
   running.child.stdin?.end();
   const { stdout } = await running;
-  const took = performance.now() - begun;
+  const ended = performance.now();
   await model.close();
   if (!stdout.includes("All done.")) throw new Error(`the session broke off: ${stdout}`);
-  return took;
+  const [first = NaN, last = NaN] = [asked[0], asked.at(-1)];
+  return {
+    whole: ended - begun,
+    before: first - begun,
+    between: last - first,
+    after: ended - last,
+  };
 }
 
 function environment(home: string, url: string): NodeJS.ProcessEnv {
@@ -108,36 +130,56 @@ export const bench: Bench = {
     const home = path.join(folder, "home");
     fs.mkdirSync(home);
     const free = ["-p", "Do the work.", "--permission-mode", "bypassPermissions"];
-    const alone = (): Promise<number> =>
+    const alone = (): Promise<Session> =>
       session(folder, (_workspace, url) => [claude, free, environment(home, url)]);
-    const inside = (): Promise<number> =>
-      session(folder, (_workspace, url) => [
-        process.execPath,
-        [command, "run", "--agent", "claude-code", "--prompt", "Do the work."],
-        environment(home, url),
-      ]);
+    const inside = async (): Promise<Session> => {
+      let place = "";
+      const took = await session(folder, (workspace, url) => {
+        place = workspace;
+        return [
+          process.execPath,
+          [command, "run", "--agent", "claude-code", "--prompt", "Do the work."],
+          environment(home, url),
+        ];
+      });
+      // What is still checked would slow down whatever is measured next.
+      await promisify(execFile)(process.execPath, [command, "check", "latest", "--json"], {
+        cwd: place,
+        env: environment(home, "http://127.0.0.1:9"),
+      });
+      return took;
+    };
     try {
       await alone();
       await inside();
-      const unconfined: number[] = [];
-      const confined: number[] = [];
+      const unconfined: Session[] = [];
+      const confined: Session[] = [];
       const hooks: number[] = [];
       const nothing: number[] = [];
       for (let run = 0; run < sessions; run++) {
-        unconfined.push(await alone());
+        // By turns: what comes first has the quieter machine.
+        if (run % 2 === 0) unconfined.push(await alone());
         confined.push(await inside());
+        if (run % 2 === 1) unconfined.push(await alone());
         const [hook, empty] = await hookCall(makeSample(path.join(folder, `hooks-${run}`)), home);
         hooks.push(hook);
         nothing.push(empty);
       }
-      const more = confined.map((one, at) => one - (unconfined[at] ?? NaN));
-      const share = more.map((one, at) => (100 * one) / (unconfined[at] ?? NaN));
+      const of = (part: keyof Session, all: readonly Session[]): readonly number[] =>
+        all.map((one) => one[part]);
+      const moreOf = (part: keyof Session): readonly number[] =>
+        confined.map((one, at) => one[part] - (unconfined[at]?.[part] ?? NaN));
+      const more = moreOf("whole");
+      const share = more.map((one, at) => (100 * one) / (unconfined[at]?.whole ?? NaN));
       const note = "12 calls and a sub-agent, scripted model, from start to sealed";
       return [
-        figureOf("Claude Code, unconfined", "ms", unconfined, note),
-        figureOf("Claude Code in Holdfast", "ms", confined, note),
+        figureOf("Claude Code, unconfined", "ms", of("whole", unconfined), note),
+        figureOf("Claude Code in Holdfast", "ms", of("whole", confined), note),
         againstTarget("what Holdfast adds", "ms", more, { atMost: 500 }, "this or the share"),
         againstTarget("what Holdfast adds, share", "%", share, { atMost: 10 }, "pairs of runs"),
+        figureOf("of this, until the first question to the model", "ms", moreOf("before")),
+        figureOf("of this, from the first question to the last", "ms", moreOf("between"), calls),
+        figureOf("of this, from the last question to sealed", "ms", moreOf("after")),
         againstTarget("a hook call in the sandbox", "ms", hooks, { atMost: 5 }, withoutShell),
         figureOf("the same with `cat` for the hook", "ms", nothing),
       ];

@@ -1,5 +1,14 @@
 import assert from "node:assert/strict";
-import { claudeLogin, codexLogin, geminiLogin } from "../../src/node/agents/logins.ts";
+import { execFileSync } from "node:child_process";
+import { symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import {
+  claudeLogin,
+  codexLogin,
+  geminiLogin,
+  readCredentials,
+} from "../../src/node/agents/logins.ts";
+import { temporaryFolders } from "../support/temporaryFolder.ts";
 
 const now = Date.UTC(2026, 10, 29);
 const model = new URL("https://api.example.com");
@@ -105,4 +114,51 @@ describe("logins in the sandbox", () => {
       assert.equal(codexLogin(odd, [model], now), undefined);
       assert.equal(geminiLogin(odd, [model], now), undefined);
     });
+
+  it("a time that no date can say has ended all the same", () => {
+    for (const login of Object.values(logins))
+      assert.throws(() => login(-1e300), { code: "login-ended", message: /ended$/ });
+  });
+
+  for (const odd of [null, 7, [], {}])
+    it(`what is ${JSON.stringify(odd)} beside the access token counts as left out`, () => {
+      const claude = { accessToken: "real-access-token", refreshToken: odd };
+      const told = { scopes: odd, subscriptionType: odd, rateLimitTier: odd };
+      const gemini = { access_token: "real-access-token", refresh_token: odd, id_token: odd };
+      const codex = { access_token: "real-access-token", refresh_token: odd, account_id: odd };
+      const strange = token({ exp: "soon", "https://api.openai.com/auth": odd });
+      const seeded = [
+        claudeLogin({ claudeAiOauth: { ...claude, ...told, expiresAt: null } }, [model], now),
+        geminiLogin({ ...gemini, scope: odd, expiry_date: null }, [model], now),
+        codexLogin({ tokens: { ...codex, id_token: strange } }, [model], now),
+      ];
+      for (const one of seeded) {
+        assert.equal(one?.secrets[0]?.value, "real-access-token");
+        assert.equal(one.content.includes("real-access-token"), false);
+      }
+    });
+});
+
+describe("credential files", () => {
+  const newFolder = temporaryFolders();
+
+  it("are read through a link, as people keep them", () => {
+    const folder = newFolder();
+    writeFileSync(path.join(folder, "kept.json"), '{"access_token":"a"}');
+    symlinkSync("kept.json", path.join(folder, "creds.json"));
+    assert.deepEqual(readCredentials(path.join(folder, "creds.json")), { access_token: "a" });
+  });
+
+  it("that are no files of a few kilobytes are none, and nobody waits for them", () => {
+    const folder = newFolder();
+    const pipe = path.join(folder, "pipe");
+    execFileSync("mkfifo", [pipe]);
+    const large = path.join(folder, "large");
+    writeFileSync(large, '"a"');
+    truncateSync(large, 8 * 1024 * 1024);
+    const broken = path.join(folder, "broken");
+    writeFileSync(broken, '{"access_token":');
+    for (const file of [pipe, large, broken, folder, path.join(folder, "missing")])
+      assert.equal(readCredentials(file), undefined, file);
+  });
 });

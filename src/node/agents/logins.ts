@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
 import * as z from "zod";
 import { Failure } from "../../base/errors.ts";
 import { parseJson } from "../../base/jsonl.ts";
@@ -22,14 +22,28 @@ const lastingMs = 30 * 24 * 3600_000;
 /** A login that ends sooner than this after the start is not begun with, milliseconds. */
 const shortestMs = 60_000;
 
-/** The content of a JSON file of the person's; undefined when it is not there or is something else. */
+/** A credential file is a few kilobytes; one that is larger than this, bytes, is something else. */
+const largest = 1024 * 1024;
+
+/** The content of a JSON file of the person's, which may be a link; undefined when it is not there or is something else. */
 export function readCredentials(file: string): unknown {
+  let descriptor: number | undefined;
   try {
-    return parseJson(readFileSync(file, "utf8"));
+    // A pipe would make the start wait for whoever writes into it.
+    descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+    const found = fstatSync(descriptor);
+    if (!found.isFile() || found.size > largest) return undefined;
+    return parseJson(readFileSync(descriptor, "utf8"));
   } catch {
     return undefined; // not logged in this way
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
   }
 }
+
+/** A member that is null or of a wrong type counts as left out: the login itself still stands. */
+const text = z.string().optional().catch(undefined);
+const milliseconds = z.number().optional().catch(undefined);
 
 function refuseEnded(
   agent: string,
@@ -38,7 +52,10 @@ function refuseEnded(
   now: number,
 ): void {
   if (endsAt === undefined || endsAt > now + shortestMs) return;
-  const message = `the login of ${agent} ended ${new Date(endsAt).toISOString()}`;
+  const end = new Date(endsAt);
+  // A number can lie beyond what a date can say.
+  const when = Number.isNaN(end.getTime()) ? "" : ` ${end.toISOString()}`;
+  const message = `the login of ${agent} ended${when}`;
   const fix = `run ${program} once outside of Holdfast: it renews its login by itself`;
   throw new Failure("failed", "login-ended", message, fix);
 }
@@ -46,11 +63,11 @@ function refuseEnded(
 const claudeFile = z.looseObject({
   claudeAiOauth: z.looseObject({
     accessToken: z.string().min(1),
-    refreshToken: z.string().optional(),
-    expiresAt: z.number().optional(),
-    scopes: z.array(z.string()).optional(),
-    subscriptionType: z.string().nullish(),
-    rateLimitTier: z.string().nullish(),
+    refreshToken: text,
+    expiresAt: milliseconds,
+    scopes: z.array(z.string()).optional().catch(undefined),
+    subscriptionType: text,
+    rateLimitTier: text,
   }),
 });
 
@@ -87,8 +104,8 @@ const codexFile = z.looseObject({
   tokens: z.looseObject({
     id_token: z.string(),
     access_token: z.string().min(1),
-    refresh_token: z.string().optional(),
-    account_id: z.string().nullish(),
+    refresh_token: text,
+    account_id: text,
   }),
 });
 
@@ -127,10 +144,10 @@ export function codexLogin(
 
 const geminiFile = z.looseObject({
   access_token: z.string().min(1),
-  refresh_token: z.string().optional(),
-  id_token: z.string().optional(),
-  expiry_date: z.number().optional(),
-  scope: z.string().optional(),
+  refresh_token: text,
+  id_token: text,
+  expiry_date: milliseconds,
+  scope: text,
 });
 
 /** Gemini CLI's `~/.gemini/oauth_creds.json`. */
@@ -166,13 +183,11 @@ function watched(name: string, value: string | undefined): readonly AgentSecret[
 }
 
 const claimsOf = z.looseObject({
-  exp: z.number().optional(),
+  exp: z.number().optional().catch(undefined),
   "https://api.openai.com/auth": z
-    .looseObject({
-      chatgpt_plan_type: z.string().optional(),
-      chatgpt_account_id: z.string().optional(),
-    })
-    .optional(),
+    .looseObject({ chatgpt_plan_type: text, chatgpt_account_id: text })
+    .optional()
+    .catch(undefined),
 });
 
 function readClaims(token: string): z.output<typeof claimsOf> {
