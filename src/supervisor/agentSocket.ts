@@ -1,7 +1,8 @@
-import { createServer } from "node:net";
+import { connect, createServer } from "node:net";
 import { chmodSync } from "node:fs";
 import path from "node:path";
 import { LineSplitter, parseJson } from "../base/jsonl.ts";
+import { socketPath } from "../node/state/socketPath.ts";
 import { listenPrivately } from "./controlServer.ts";
 
 /** Longest line an agent may send, characters: a tool's result with a large file fits. */
@@ -9,7 +10,7 @@ const longest = 64 * 1024 * 1024;
 
 /**
  * The agent-facing socket `agent.sock`, the only one of ours that the sandbox sees: JSON Lines, one way. It accepts
- * events and answers nothing, so that nothing inside can ask, decide or read.
+ * events and answers nothing, so that nothing inside can ask, decide or read. What was sent before `close` is heard.
  */
 export async function listenToAgent(
   door: string,
@@ -38,6 +39,27 @@ export async function listenToAgent(
   // Inside the sandbox the agent may run under another user id of ours.
   chmodSync(path.join(door, "agent.sock"), 0o666);
   return {
-    close: () => new Promise((resolve) => server.close(() => resolve())),
+    close: async () => {
+      await lastInLine(door);
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
   };
+}
+
+/**
+ * Resolves when a connection of our own has been taken and ended by the server: those that came before it have been taken
+ * too. One that nobody has taken yet is cut off when the server closes, and a busy supervisor may be behind.
+ */
+async function lastInLine(door: string): Promise<void> {
+  const where = socketPath(door, "agent.sock");
+  try {
+    await new Promise<void>((resolve) => {
+      const socket = connect(where.path, () => socket.end());
+      socket.on("error", () => undefined); // there is no line to stand in
+      socket.on("close", () => resolve());
+      socket.resume();
+    });
+  } finally {
+    where.close();
+  }
 }
