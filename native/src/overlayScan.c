@@ -339,10 +339,19 @@ int overlay_scan_main(int argc, char **argv) {
 }
 
 /* suspects: files that may hold secrets by their names, below a directory that is not cloned. */
+
+/* What is unreadable for us is so inside too. After any other error nothing is known of what is there. */
+static void check_shut(const char *path) {
+    if (errno != EACCES && errno != EPERM && errno != ENOENT && errno != ENOTDIR && errno != ELOOP) {
+        die_errno(EXIT_FAILED, "look-for-secrets", "cannot look for secrets in %s", *path ? path : "the top folder");
+    }
+}
+
 static void find_suspects(struct text *out, int at, const char *path, uint64_t *seen) {
     struct listing listing = {0};
-    if (list_directory(at, &listing) != 0) {
-        return; /* unreadable for us: unreadable inside too */
+    if (FS(list_directory(at, &listing)) != 0) {
+        check_shut(path);
+        return;
     }
     for (size_t i = 0; i < listing.count; i++) {
         const struct listing_item *item = &listing.items[i];
@@ -350,6 +359,9 @@ static void find_suspects(struct text *out, int at, const char *path, uint64_t *
         ++*seen;
         if (item->type == DT_DIR || item->type == DT_UNKNOWN) {
             fd = open_directory(at, item->name);
+            if (fd < 0) {
+                check_shut(item->name);
+            }
         }
         if (fd < 0 && (item->type == DT_DIR || !suspect_name(item->name))) {
             continue;
@@ -380,6 +392,7 @@ int suspects_main(int argc, char **argv) {
     if (optind + 1 != argc) {
         die(EXIT_USAGE, "arguments", "usage: suspects DIR");
     }
+    fault_verb("suspects");
     want_descriptors(1 << 16); /* one per level of the tree */
     find_suspects(&out, open_layer(argv[optind]), "", &seen);
     send(&out, seen, started);

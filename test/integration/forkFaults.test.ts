@@ -48,9 +48,14 @@ class FaultyProgram {
     return path.join(this.fixture.root, name);
   }
 
-  run(verb: string, args: readonly string[], fault = ""): Outcome {
+  run(
+    verb: string,
+    args: readonly string[],
+    fault = "",
+    options: readonly string[] = ["--threads", "1"],
+  ): Outcome {
     const more = fault === "" ? {} : { HOLDFAST_FAULT: `${verb}:${fault}` };
-    const argv = [verb, "--report-fd", "3", "--threads", "1", ...args];
+    const argv = [verb, "--report-fd", "3", ...options, ...args];
     const ran = spawnSync(this.#path, argv, {
       env: { ...sanitizerEnv(), ...more },
       stdio: ["ignore", "pipe", "pipe", "pipe"],
@@ -199,6 +204,28 @@ describe("fork: whatever call of the native program fails", function () {
       rmSync(path.join(program.fixture.workspace, "deep/token.js"));
     });
   }
+
+  it("names that may hide secrets are all told, or the look for them fails in one line", () => {
+    const { fixture } = program;
+    for (const name of [".npmrc", "deep/.env", "deep/down/server.key"]) fixture.write(name, "x\n");
+    const suspects = (fault: string): Outcome =>
+      program.run("suspects", [fixture.workspace], fault, []);
+    const right = suspects("").stdout.toString();
+    assert.deepEqual(right.split("\0").sort(), ["", ".npmrc", "deep/.env", "deep/down/server.key"]);
+    const calls = program.each(
+      (call) => `kill:${call}`,
+      (fault) => suspects(fault).code !== 0,
+    );
+    assert.ok(calls > 5, String(calls));
+    for (const errno of [EIO, EMFILE])
+      for (let call = 1; call <= calls; call++) {
+        const { code, stdout, stderr } = suspects(`once:${errno}:${call}`);
+        if (code === 0) assert.equal(stdout.toString(), right, `call ${call}`);
+        else assert.match(stderr, /^holdfast-native: cannot [^\n]+\n$/, `call ${call}`);
+      }
+    for (const name of [".npmrc", "deep/.env", "deep/down/server.key"])
+      rmSync(path.join(fixture.workspace, name));
+  });
 
   it("a scan fails in one line, or tells every path that changed and none that did not", () => {
     program.clone();
