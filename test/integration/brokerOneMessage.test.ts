@@ -121,6 +121,45 @@ describe("broker: one message for all who read it", function () {
     assert.equal(seen.length, 0);
   });
 
+  const everyByte = [...Buffer.from(secret.value)].map((byte) => `%${byte.toString(16)}`).join("");
+  const twice = encodeURIComponent(everyByte);
+  const wide = Buffer.from(secret.value, "utf16le");
+  const form = "Content-Type: application/x-www-form-urlencoded";
+  const json = "Content-Type: application/json";
+  const hidden: Readonly<Record<string, [target: string, type?: string, body?: Buffer]>> = {
+    "percent-encoded twice in the query": [`/x?q=${twice}`],
+    "percent-encoded twice in the path": [`/x/${twice}`],
+    "percent-encoded in a parameter's name": [`/x?${everyByte}`],
+    "percent-encoded twice in a form": ["/x", form, Buffer.from(`a=${twice}`)],
+    "percent-encoded in JSON": ["/x", json, Buffer.from(JSON.stringify({ a: twice }))],
+    "as UTF-16": ["/x", "Content-Type: text/plain; charset=utf-16", wide],
+    "as UTF-16, the high byte first": ["/x", "X-A: b", Buffer.from(wide).swap16()],
+  };
+  for (const [how, [target, type = "X-A: b", body = Buffer.alloc(0)]] of Object.entries(hidden))
+    it(`finds a value ${how}`, async () => {
+      const lines = ["Host: a.test", "Connection: close", type, `Content-Length: ${body.length}`];
+      const answer = await raw("a.test", `POST ${target} HTTP/1.1\n${lines.join("\n")}\n\n`, body);
+      assert.match(answer, /^HTTP\/1\.1 403 [^]*floor\.secret-leak/);
+      assert.equal(seen.length, 0);
+    });
+
+  it("opens no WebSocket by the approval of a read of the same address", async () => {
+    holds = true;
+    const first = raw("a.test", "GET /x HTTP/1.1\nHost: a.test\nConnection: close\n\n");
+    await world.host.until(() => world.host.holds.length === 1);
+    const upgrade = "Connection: Upgrade\nUpgrade: websocket\nSec-WebSocket-Version: 13";
+    const second = raw("a.test", `GET /x HTTP/1.1\nHost: a.test\n${upgrade}\n\n`);
+    await world.host.until(() => world.host.holds.length === 2);
+    const shown = world.host.holds.map(
+      ({ request }) => (request.payload as string).split("\r\n")[0],
+    );
+    assert.deepEqual(shown, ["GET http://a.test/x", "GET ws://a.test/x"]);
+    world.host.holds[1]?.decide({ decision: "deny", scope: "call" });
+    world.host.holds[0]?.decide({ decision: "approve", scope: "call" });
+    assert.match(await second, /^HTTP\/1\.1 403 /);
+    assert.match(await first, /^HTTP\/1\.1 200 /);
+  });
+
   it("finds a value whose characters are sent one byte each", async () => {
     await using other = await brokerWorld({
       handler: origin,

@@ -102,15 +102,20 @@ describe("policy: rules", () => {
       verdict: "deny",
     },
   );
-  check(
-    "paths that can be read in two ways hold",
-    factsOf("GET https://example.org/a//b"),
-    both(rule("allow")),
-    {
-      verdict: "hold",
-      rule: "floor.odd-path",
-    },
-  );
+  for (const path of ["/a//b", "/a/..;/b", "/a/.;x/b", "/a%252fb", "/a%255cb", "/%c0%ae", "/%FF"])
+    check(
+      `a path that can be read in two ways holds: ${path}`,
+      factsOf(`GET https://example.org${path}`),
+      both(rule("allow")),
+      { verdict: "hold", rule: "floor.odd-path" },
+    );
+  for (const path of ["/a;v=1/b", "/a.b;c", "/100%25", "/%C3%A9", "/@x%2Fy"])
+    check(
+      `a path with unusual letters passes: ${path}`,
+      factsOf(`GET https://example.org${path}`),
+      both(rule("allow")),
+      { verdict: "allow" },
+    );
   check(
     "malformed bodies hold",
     factsOf("POST https://example.org/a", undefined, {

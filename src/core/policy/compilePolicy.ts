@@ -184,10 +184,12 @@ const addressWords: Readonly<Record<CallFacts["address"], string>> = {
   unresolved: "not resolved",
 };
 
-/** Paths that servers read differently: empty segments, backslashes, control characters, escapes of plain letters. */
+/** Paths that servers read differently: empty segments, backslashes, control characters, escapes of plain letters, dots
+ * with a parameter, what becomes a dot or a slash when it is decoded twice, and bytes that no UTF-8 has. */
 function isOddPath(path: string): boolean {
   return (
-    /\/\/|\\|[\u0000-\u001F\u007F]/.test(path) ||
+    /\/\/|\\|\/\.{1,2};|[\u0000-\u001F\u007F]/.test(path) ||
+    /%(?:25(?:2[ef]|5c)|c[01]|f[5-9a-f])/i.test(path) ||
     /%(?:0[0-9a-f]|1[0-9a-f]|2[de]|3[0-9]|4[1-9a-f]|5[0-9acf]|6[1-9a-f]|7[0-9aef])/i.test(path)
   );
 }

@@ -69,7 +69,8 @@ async function takePayload(one: Exchange): Promise<HeldPayload> {
   const framing = body.bytes === 0 ? emptyFraming(call.method) : { bytes: body.bytes };
   return {
     method: call.method,
-    url: `${call.scheme}://${authorityText(call.authority, call.scheme === "https" ? 443 : 80)}${targetText(call.target)}`,
+    // `wss:` for a WebSocket: an approved read must not be what opens one.
+    url: `${one.facts.scheme}://${authorityText(call.authority, call.scheme === "https" ? 443 : 80)}${targetText(call.target)}`,
     headers: outgoingHeaders(one, framing),
     body,
   };

@@ -1,4 +1,5 @@
 import type { CallFacts, Judgement } from "../../core/policy/judge.ts";
+import type { Vault } from "../secrets/vault.ts";
 import type { BodyIntake, Taken } from "./bodyIntake.ts";
 import { callFacts, decodeBody } from "./callFacts.ts";
 import type { Exchange, ExchangeParts } from "./exchangeState.ts";
@@ -108,8 +109,8 @@ function secretFloor(
     // Escapes can be spelled in endless ways; what they mean cannot.
     (facts.query.length === 0 && facts.body === undefined
       ? undefined
-      : vault.leakIn(JSON.stringify([facts.path, facts.query, facts.body ?? null]))) ??
-    (facts.path.includes("%") ? vault.leakIn(percentDecoded(facts.path)) : undefined);
+      : leakBehindPercent(vault, JSON.stringify([facts.query, facts.body ?? null]))) ??
+    leakBehindPercent(vault, facts.path);
   const place = authorityText(call.authority);
   if (leaked !== undefined) {
     return floor(
@@ -128,8 +129,21 @@ function secretFloor(
       );
 }
 
-function percentDecoded(path: string): string {
-  return path.replaceAll(/(?:%[0-9A-F]{2})+/g, (escapes) =>
+/** Origins decode what proxies have decoded before: each time something else may stand there. */
+const mostDecodings = 3;
+
+function leakBehindPercent(vault: Vault, text: string): string | undefined {
+  let decoded = text;
+  for (let turn = 0; turn <= mostDecodings; turn += 1) {
+    const leaked = vault.leakIn(decoded);
+    if (leaked !== undefined || !decoded.includes("%")) return leaked;
+    decoded = percentDecoded(decoded);
+  }
+  return undefined;
+}
+
+function percentDecoded(text: string): string {
+  return text.replaceAll(/(?:%[0-9A-F]{2})+/gi, (escapes) =>
     Buffer.from(escapes.replaceAll("%", ""), "hex").toString("utf8"),
   );
 }

@@ -4,7 +4,7 @@ export const shortestWatched = 8;
 const longestWhole = 512;
 const sliceLength = 48;
 
-/** Every byte string that gives a value away: raw, JSON-escaped, percent-encoded, hexadecimal, and Base64 at its three
+/** Every byte string that gives a value away: raw, UTF-16, JSON-escaped, percent-encoded, hexadecimal, and Base64 at its three
  * alignments in both alphabets. Empty for values too short to be watched. */
 export function formsOf(value: string): readonly Uint8Array[] {
   const bytes = Buffer.from(value, "utf8");
@@ -27,6 +27,8 @@ function formsOfBytes(bytes: Buffer): Uint8Array[] {
   const json = JSON.stringify(text).slice(1, -1);
   const forms = new Set<string>([
     bytes.toString("latin1"),
+    Buffer.from(text, "utf16le").toString("latin1"),
+    Buffer.from(text, "utf16le").swap16().toString("latin1"),
     Buffer.from(json).toString("latin1"),
     Buffer.from(json.replaceAll("/", "\\/")).toString("latin1"),
     percent,

@@ -7,6 +7,7 @@ import { graphqlOf } from "./graphql.ts";
 import { mcpFacts } from "./mcpMessage.ts";
 import { multipartValue, parseMultipart } from "./multipart.ts";
 import { npmFacts } from "./npmRequest.ts";
+import { repeatedKey } from "./repeatedKey.ts";
 
 /** Understands a body as far as it can be understood; never throws. What is malformed, cut off or of an unknown kind
  * becomes `opaque` with a reason, so that the policy can hold it. */
@@ -36,6 +37,8 @@ export function parseBody(input: BodyInput): BodyFacts {
     ...(mcp === undefined ? {} : { mcp }),
   };
 }
+
+const twice = "a key stands twice in one JSON object";
 
 type Content = Omit<BodyFacts, "kind">;
 
@@ -73,13 +76,14 @@ function emptyContent(input: BodyInput): Content {
 }
 
 function jsonContent(input: BodyInput): Content {
+  const text = input.text ?? "";
   let value: JsonValue;
   try {
-    value = JSON.parse(input.text ?? "") as JsonValue;
+    value = JSON.parse(text) as JsonValue;
   } catch {
-    return jsonLines(input.text ?? "") ?? opaque("malformed JSON");
+    return jsonLines(text) ?? opaque("malformed JSON");
   }
-  return graphqlContent(input, value);
+  return repeatedKey(text) === undefined ? graphqlContent(input, value) : opaque(twice);
 }
 
 /** Newline-delimited JSON (bulk endpoints) becomes a list. */
@@ -87,7 +91,9 @@ function jsonLines(text: string): Content | undefined {
   const lines = text.split("\n").filter((line) => line.trim() !== "");
   if (lines.length < 2) return undefined;
   try {
-    return { bodyType: "json", body: lines.map((line) => JSON.parse(line) as JsonValue) };
+    const body = lines.map((line) => JSON.parse(line) as JsonValue);
+    const repeats = lines.some((line) => repeatedKey(line) !== undefined);
+    return repeats ? opaque(twice) : { bodyType: "json", body };
   } catch {
     return undefined;
   }
