@@ -19,6 +19,21 @@ const char *__asan_default_options(void) {
 }
 #endif
 
+void json_error(struct text *line, const char *step, const char *message, int error) {
+    json_open(line, '{');
+    json_key(line, "type");
+    json_string(line, "error");
+    json_key(line, "step");
+    json_string(line, step);
+    json_key(line, "message");
+    json_string(line, message);
+    json_key(line, "errno");
+    json_number(line, error);
+    json_key(line, "reason");
+    json_string(line, error == 0 ? "" : strerror(error));
+    json_close(line, '}');
+}
+
 static _Noreturn void end(int exit_code, const char *step, int error, const char *format, va_list arguments) {
     char message[4096];
     vsnprintf(message, sizeof message, format, arguments);
@@ -26,18 +41,7 @@ static _Noreturn void end(int exit_code, const char *step, int error, const char
     dprintf(STDERR_FILENO, "holdfast-native: %s%s%s\n", message, error == 0 ? "" : ": ", reason);
     if (report_fd >= 0) {
         struct text line = {0};
-        json_open(&line, '{');
-        json_key(&line, "type");
-        json_string(&line, "error");
-        json_key(&line, "step");
-        json_string(&line, step);
-        json_key(&line, "message");
-        json_string(&line, message);
-        json_key(&line, "errno");
-        json_number(&line, error);
-        json_key(&line, "reason");
-        json_string(&line, reason);
-        json_close(&line, '}');
+        json_error(&line, step, message, error);
         report(&line);
     }
     _exit(exit_code);

@@ -72,6 +72,9 @@ void json_real(struct text *text, double number);
 void json_bool(struct text *text, bool value);
 void json_null(struct text *text);
 
+/* The last line of a failure: what every report of one looks like. */
+void json_error(struct text *line, const char *step, const char *message, int error);
+
 /* Sends the object as one line to report_fd and frees it. */
 void report(struct text *line);
 

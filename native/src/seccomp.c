@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/netlink.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <stddef.h>
@@ -167,6 +168,33 @@ static void allow_values(struct filter *filter, int call, int argument, const ui
     load_call(filter);
 }
 
+/* The sandbox's first process and the bridge have the agent's user: it must not set their limits, nor let the first wait for
+ * a processor for ever (as idle), which has to stop everything else. */
+static void deny_control_of_first(struct filter *filter) {
+    static const uint32_t own[] = {0};
+    static const int schedulers[] = {__NR_sched_setscheduler, __NR_sched_setattr, __NR_sched_setparam, __NR_sched_setaffinity};
+    allow_values(filter, __NR_prlimit64, 0, own, sizeof own / sizeof *own, EPERM);
+    for (size_t i = 0; i < sizeof schedulers / sizeof *schedulers; i++) {
+        deny_value(filter, schedulers[i], 0, UINT32_MAX, 1);
+    }
+}
+
+/* Interfaces and routes, sockets, devices that come and go: what libraries ask for. The other families are the machine's
+ * (audit, packet filter, keys of tunnels) and speak to anybody who can open them. */
+static void deny_netlink_families(struct filter *filter) {
+    static const uint32_t protocols[] = {NETLINK_ROUTE, NETLINK_SOCK_DIAG, NETLINK_KOBJECT_UEVENT};
+    const uint8_t count = sizeof protocols / sizeof *protocols;
+    jump_equal(filter, __NR_socket, 0, count + 5);
+    load_argument(filter, 0);
+    jump_equal(filter, AF_NETLINK, 0, count + 2);
+    load_argument(filter, 2);
+    for (uint8_t i = 0; i < count; i++) {
+        jump_equal(filter, protocols[i], (uint8_t)(count - i), 0);
+    }
+    answer(filter, error_action(EAFNOSUPPORT));
+    load_call(filter);
+}
+
 /* Terminal injection, line disciplines, devices, execution domains and address families, by argument. */
 static void deny_by_argument(struct filter *filter) {
     static const uint32_t requests[] = {TIOCSTI, TIOCLINUX, TIOCSETD};
@@ -217,6 +245,8 @@ int seccomp_deny(const struct plan *plan) {
         deny_namespaces(filter);
     }
     deny_by_argument(filter);
+    deny_netlink_families(filter);
+    deny_control_of_first(filter);
     answer(filter, SECCOMP_RET_ALLOW);
     int result = install(filter, 0);
     free(filter);

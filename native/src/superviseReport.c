@@ -71,18 +71,7 @@ int reports_wait(const struct supervise *self) {
 
 void emit_error(struct supervise *self, const char *step, const char *message, int error) {
     struct text line = {0};
-    json_open(&line, '{');
-    json_key(&line, "type");
-    json_string(&line, "error");
-    json_key(&line, "step");
-    json_string(&line, step);
-    json_key(&line, "message");
-    json_string(&line, message);
-    json_key(&line, "errno");
-    json_number(&line, error);
-    json_key(&line, "reason");
-    json_string(&line, error == 0 ? "" : strerror(error));
-    json_close(&line, '}');
+    json_error(&line, step, message, error);
     self->failed = true;
     emit(&line, self);
 }

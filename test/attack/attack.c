@@ -168,6 +168,19 @@ static long inject_high(void) {
     return inject(TIOCSTI | 0x100000000UL);
 }
 
+/* Sets a limit of another process's, to what it is. */
+static long limit_other(pid_t pid) {
+    unsigned long limit[2];
+    long got = call(SYS_prlimit64, pid, 7 /* NOFILE */, 0, (long)limit, 0);
+    return got != 0 ? got : call(SYS_prlimit64, pid, 7, (long)limit, 0, 0);
+}
+
+/* Sets how the first process is scheduled, to what that is as a rule. */
+static long schedule_first(void) {
+    int priority = 0;
+    return call(SYS_sched_setscheduler, 1, 0 /* OTHER */, (long)&priority, 0, 0);
+}
+
 static long family(int domain, int type, int protocol) {
     errno = 0;
     return socket(domain, type, protocol);
@@ -263,6 +276,11 @@ static long run(int count, char **words) {
     if (strcmp(name, "alg") == 0) return family(38, SOCK_SEQPACKET, 0);
     if (strcmp(name, "raw") == 0) return family(AF_INET, SOCK_RAW, 1);
     if (strcmp(name, "netlink-audit") == 0) return family(AF_NETLINK, SOCK_RAW, 9);
+    if (strcmp(name, "netlink-xfrm") == 0) return family(AF_NETLINK, SOCK_RAW, 6);
+    if (strcmp(name, "netlink-netfilter") == 0) return family(AF_NETLINK, SOCK_RAW, 12);
+    if (strcmp(name, "netlink-generic") == 0) return family(AF_NETLINK, SOCK_RAW, 16);
+    if (strcmp(name, "schedule") == 0) return schedule_first();
+    if (strcmp(name, "limits") == 0) return limit_other(count > 2 ? atoi(words[2]) : getppid());
     if (strcmp(name, "whiteout") == 0) return device(S_IFCHR);
     if (strcmp(name, "blockdev") == 0) return device(S_IFBLK);
     if (strcmp(name, "i386") == 0) return call_i386();

@@ -3,6 +3,12 @@ import { execFile } from "node:child_process";
 import { createServer } from "node:net";
 import path from "node:path";
 import { promisify } from "node:util";
+import { Failure } from "../../src/base/errors.ts";
+import { findBwrap } from "../../src/node/sandbox/bwrap.ts";
+import { launchPlan } from "../../src/node/sandbox/launchPlan.ts";
+import { machineWith } from "../../src/node/sandbox/machine.ts";
+import type { PlanRecord } from "../../src/node/sandbox/plan.ts";
+import { planSandbox } from "../../src/node/sandbox/planSandbox.ts";
 import { probeSandbox } from "../../src/node/sandbox/probeSandbox.ts";
 import { makeSandboxFixture, nativePath, run } from "../support/sandboxFixture.ts";
 import type { SandboxFixture } from "../support/sandboxFixture.ts";
@@ -38,6 +44,21 @@ describe("hook and bridge", function () {
   let fixture: SandboxFixture;
   beforeEach(() => (fixture = makeSandboxFixture()));
   afterEach(() => fixture.remove());
+
+  it("is refused where the bridge's port is taken, here by the transparent path's own", async () => {
+    const { records } = planSandbox(fixture.spec(["true"]), machineWith(findBwrap()));
+    const taken = records.map((record): PlanRecord =>
+      record[0] === "bridge" ? ["bridge", "61081", record[2]] : record,
+    );
+    await assert.rejects(
+      launchPlan(nativePath, taken, { terminal: false, notes: [] }),
+      (error) =>
+        error instanceof Failure &&
+        error.kind === "refused" &&
+        error.code === "bridge" &&
+        error.message === "cannot listen on 127.0.0.1:61081 in the sandbox: Address already in use",
+    );
+  });
 
   /** Listens in the door directory; resolves with all that came when `count` connections have ended. */
   const listen = async (

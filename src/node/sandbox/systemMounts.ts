@@ -1,4 +1,4 @@
-import { lstatSync, readlinkSync } from "node:fs";
+import { accessSync, constants, lstatSync, readdirSync, readlinkSync } from "node:fs";
 import type { PlanRecord } from "./plan.ts";
 
 /** Directories of the system, shown read-only; links among them (`/bin -> usr/bin`) stay links. */
@@ -65,6 +65,15 @@ function lookAt(path: string): "directory" | "symlink" | "file" | undefined {
   return stat.isDirectory() ? "directory" : stat.isSymbolicLink() ? "symlink" : "file";
 }
 
+function readable(file: string): boolean {
+  try {
+    accessSync(file, constants.R_OK);
+    return true;
+  } catch {
+    return false; // not there, or not for this user: nothing to hide
+  }
+}
+
 /** `/usr` and what belongs to it. */
 export function systemRecords(): readonly PlanRecord[] {
   return systemDirectories.flatMap((directory): readonly PlanRecord[] => {
@@ -87,6 +96,9 @@ const processForeign = [
   "mtrr",
 ];
 
+/** Of the machine's, not of a process: names of the person's keys, and what only root may read, which who is root is. */
+const processHidden = ["keys", "slabinfo", "vmallocinfo", "timer_list"];
+
 /**
  * A /proc of the sandbox's own processes, the kernel's parameters in it read-only. Without `covering`, a sandbox inside can
  * mount its own /proc: only for users to whom the parameters are closed anyway.
@@ -97,7 +109,11 @@ export function procRecords(covering: boolean): readonly PlanRecord[] {
     .map((name) => `/proc/${name}`)
     .filter((file) => lookAt(file) !== undefined)
     .map((file): PlanRecord => ["read", file, file]);
-  return [["proc", "/proc"], ...covered];
+  const hidden = processHidden
+    .map((name) => `/proc/${name}`)
+    .filter((file) => readable(file))
+    .map((file): PlanRecord => ["read", "/dev/null", file]);
+  return [["proc", "/proc"], ...covered, ...hidden];
 }
 
 /** The files of /etc that are made up: one user, no resolver but the bridge, loopback alone. */
@@ -125,6 +141,22 @@ function composedFiles({
   };
 }
 
+const copiedMost = 4;
+
+/** A directory as it is: bound, or copied when it holds a few files alone. A mount costs as much as five copies. */
+function directoryRecords(directory: string): readonly PlanRecord[] {
+  const entries = readable(directory) ? readdirSync(directory, { withFileTypes: true }) : [];
+  if (entries.length > copiedMost || !entries.every((entry) => entry.isFile()))
+    return [["read-try", directory, directory]];
+  return [
+    ["directory", directory, "0755"],
+    ...entries.map((entry): PlanRecord => {
+      const file = `${directory}/${entry.name}`;
+      return ["copy", file, file];
+    }),
+  ];
+}
+
 /**
  * /etc put together: made-up accounts and hosts, copies and binds of what describes the system, and the given files.
  * Sealed after the last file, so that the agent cannot change its own managed settings.
@@ -142,8 +174,7 @@ export function etcRecords(
       records.push(["copy", `/etc/${name}`, `/etc/${name}`]);
   }
   for (const name of boundDirectories) {
-    if (lookAt(`/etc/${name}`) === "directory")
-      records.push(["read-try", `/etc/${name}`, `/etc/${name}`]);
+    if (lookAt(`/etc/${name}`) === "directory") records.push(...directoryRecords(`/etc/${name}`));
   }
   for (const { path, content, mode } of files) {
     records.push(["file", path, mode.toString(8).padStart(4, "0"), content]);

@@ -1,4 +1,4 @@
-import { prints } from "../attack.ts";
+import { exitsZero, prints } from "../attack.ts";
 import type { Attack } from "../attack.ts";
 
 const category = "credential reading" as const;
@@ -114,6 +114,13 @@ const credentialsCases: readonly Omit<Attack, "category">[] = [
     script: "head -c1 /etc/shadow | grep -q . && echo $ROOT && cat $ROOT/etc/shadow-like",
     hit: prints("shadow"),
     marked: "needs root",
+  },
+  {
+    id: "read-key-names",
+    title: "the names of the person's keys in the kernel",
+    script: "$ATTACK add_key; grep -q . /proc/keys",
+    hit: exitsZero,
+    marked: "needs a key that this user may see",
   },
   {
     id: "read-block-device",

@@ -55,6 +55,14 @@ const calls = [
     "tiocsti-high",
   ],
   ...["tiocsetd", "alg", "whiteout", "blockdev", "i386"],
+  ...[
+    "netlink-audit",
+    "netlink-xfrm",
+    "netlink-netfilter",
+    "netlink-generic",
+    "limits",
+    "schedule",
+  ],
 ];
 
 /** Calls that some kernels do not have, or that want root: they cannot be shown to get in everywhere. */
