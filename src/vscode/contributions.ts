@@ -33,6 +33,9 @@ export interface CommandArguments {
   "holdfast.toggleHunk": readonly [path?: unknown, hunk?: unknown];
   "holdfast.acceptFile": readonly [path?: unknown];
   "holdfast.rejectFile": readonly [path?: unknown];
+  "holdfast.addComment": readonly [reply?: unknown];
+  "holdfast.removeComment": readonly [comment?: unknown];
+  "holdfast.sendComments": readonly [];
   "holdfast.mergeConflict": readonly [path?: unknown];
   "holdfast.resolveMine": readonly [path?: unknown];
   "holdfast.resolveTheirs": readonly [path?: unknown];
@@ -79,6 +82,9 @@ export const commands: Readonly<
   "holdfast.toggleHunk": { title: "Accept or Reject Hunk", palette: false },
   "holdfast.acceptFile": { title: "Accept File", palette: false },
   "holdfast.rejectFile": { title: "Reject File", palette: false },
+  "holdfast.addComment": { title: "Add Comment", palette: false },
+  "holdfast.removeComment": { title: "Remove Comment", palette: false },
+  "holdfast.sendComments": { title: "Send Comments to Agent", palette: true },
   "holdfast.mergeConflict": { title: "Merge by Hand", palette: false },
   "holdfast.resolveMine": { title: "Keep Workspace Version", palette: false },
   "holdfast.resolveTheirs": { title: "Take Agent Version", palette: false },

@@ -9,6 +9,7 @@ import { ChangesTree, type ChangesItem } from "./changes/changesTree.ts";
 import { ConflictMerges } from "./changes/conflictMerges.ts";
 import { HistoryCommands } from "./changes/historyCommands.ts";
 import { HunkLenses } from "./changes/hunkLenses.ts";
+import { ReviewComments } from "./changes/reviewComments.ts";
 import { ReviewCommands } from "./changes/reviewCommands.ts";
 import { ReviewMemory } from "./changes/reviewMemory.ts";
 import { Reviews } from "./changes/reviews.ts";
@@ -79,6 +80,7 @@ export class HoldfastExtension implements Ending {
     const merges = new ConflictMerges(reviews);
     const lenses = store.add(new HunkLenses(reviews));
     const review = new ReviewCommands(this.#transactions, reviews, merges, lenses);
+    const comments = store.add(new ReviewComments(this.#transactions, reviews));
     const holds = new HoldCommands(this.#transactions, texts);
     const rows = new RowActions(reviews, review, texts);
     this.sides = store.add(new SideDocuments(this.#transactions, reviews, merges));
@@ -105,7 +107,7 @@ export class HoldfastExtension implements Ending {
       texts,
     );
     const output = store.add(new AgentOutput(this.#transactions, this.#log));
-    this.#handlers = this.#handlersOf(start, review, holds, output);
+    this.#handlers = this.#handlersOf(start, review, comments, holds, output);
     store.add(this.#transactions.onChange(() => this.#setContext()));
     store.add(vscode.workspace.onDidGrantWorkspaceTrust(() => this.#scan()));
     store.add(vscode.workspace.onDidChangeWorkspaceFolders(() => this.#scan()));
@@ -132,6 +134,7 @@ export class HoldfastExtension implements Ending {
   #handlersOf(
     start: StartCommands,
     review: ReviewCommands,
+    comments: ReviewComments,
     holds: HoldCommands,
     output: AgentOutput,
   ): Handlers {
@@ -168,6 +171,9 @@ export class HoldfastExtension implements Ending {
       "holdfast.toggleHunk": (file, hunk) => review.toggleHunk(file, hunk),
       "holdfast.acceptFile": (file) => review.tickFile(file, true),
       "holdfast.rejectFile": (file) => review.tickFile(file, false),
+      "holdfast.addComment": (reply) => comments.add(reply),
+      "holdfast.removeComment": (comment) => comments.remove(comment),
+      "holdfast.sendComments": () => comments.send(),
       "holdfast.mergeConflict": (file) => review.merge(file),
       "holdfast.resolveMine": (file) => review.resolve(file, "mine"),
       "holdfast.resolveTheirs": (file) => review.resolve(file, "theirs"),

@@ -11,6 +11,7 @@ const review: RememberedReview = {
   sides: [["b.txt", "theirs"]],
   edits: [["a.txt", "bWluZQ=="]],
   merges: [["b.txt", { content: "bWluZQ==", mine: null }]],
+  comments: [{ path: "a.txt", side: "shadow", line: 3, text: "Why?", sent: false }],
 };
 
 describe("what a review remembers over a reload", () => {

@@ -3,6 +3,14 @@ import path from "node:path";
 import * as z from "zod/mini";
 import type { Ending } from "../../base/lifecycle.ts";
 
+const comment = z.object({
+  path: z.string(),
+  side: z.enum(["base", "shadow"]),
+  line: z.number(),
+  text: z.string(),
+  sent: z.boolean(),
+});
+
 const side = z.enum(["mine", "theirs", "merged"]);
 
 /** What a person has chosen in a review so far; contents are base64. */
@@ -14,6 +22,7 @@ const remembered = z.object({
   merges: z.array(
     z.tuple([z.string(), z.object({ content: z.string(), mine: z.nullable(z.string()) })]),
   ),
+  comments: z._default(z.array(comment), []),
 });
 export type RememberedReview = z.output<typeof remembered>;
 

@@ -3,6 +3,7 @@ import { DisposableStore, Emitter, type Ending } from "../../base/lifecycle.ts";
 import type { Selection } from "../../protocol/control.ts";
 import type { LiveTransaction } from "../liveTransaction.ts";
 import type { Transactions } from "../transactions.ts";
+import type { ReviewComment } from "./commentPrompt.ts";
 import type { ReviewMemory } from "./reviewMemory.ts";
 import { ReviewModel, type ChangedFile } from "./reviewModel.ts";
 
@@ -38,6 +39,7 @@ export class Reviews implements Ending {
   readonly #models = new Map<string, ReviewModel>();
   readonly #edits = new Map<string, Map<string, Uint8Array>>();
   readonly #merges = new Map<string, Map<string, HandMerge>>();
+  readonly #comments = new Map<string, readonly ReviewComment[]>();
   readonly #loads = new Map<string, number>();
   readonly #states = new Map<string, string>();
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -85,6 +87,7 @@ export class Reviews implements Ending {
       { content: bytes(content), mine: mine === null ? null : bytes(mine) },
     ]);
     this.#merges.set(transaction, new Map(merges));
+    this.#comments.set(transaction, known.comments);
   }
 
   #remember(transaction: string): void {
@@ -97,6 +100,7 @@ export class Reviews implements Ending {
         path,
         { content: base64(content), mine: mine === null ? null : base64(mine) },
       ]),
+      comments: [...(this.#comments.get(transaction) ?? [])],
     }));
   }
 
@@ -143,6 +147,18 @@ export class Reviews implements Ending {
     this.of(transaction).tick(path, true);
     this.#remember(transaction);
     this.#changed.fire({ transaction, reloaded: false });
+  }
+
+  /** What was written to lines of a transaction's changes. */
+  commentsOf(transaction: string): readonly ReviewComment[] {
+    this.of(transaction);
+    return this.#comments.get(transaction) ?? [];
+  }
+
+  setComments(transaction: string, comments: readonly ReviewComment[]): void {
+    this.of(transaction);
+    this.#comments.set(transaction, comments);
+    this.#remember(transaction);
   }
 
   /** A conflict merged by hand; undefined while markers are left in it. */
@@ -229,6 +245,7 @@ export class Reviews implements Ending {
     this.#memory.forget(transaction);
     this.#edits.delete(transaction);
     this.#merges.delete(transaction);
+    this.#comments.delete(transaction);
   }
 
   #reload(): void {

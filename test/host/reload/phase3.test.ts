@@ -29,6 +29,11 @@ describe("loaded anew in the middle of a run", () => {
     await window.call("press", { key: "End" });
     await window.call("type", { text: " Mine." });
     await window.call("wait", { selector: tree, text: "edited by you" });
+    await window.call("palette", { title: "Comments: Add Comment on Current Selection" });
+    await window.call("wait", { selector: ".review-widget:visible .monaco-editor.focused" });
+    await window.call("type", { text: "Kept for later." });
+    await window.call("press", { key: "Control+Enter" });
+    await window.call("wait", { selector: ".review-widget:visible .comment-body" });
     // Kept a moment later.
     await new Promise((resolve) => setTimeout(resolve, 800));
     assert.doesNotMatch((await fileText("docs/prices.md")) ?? "", /Mine/);

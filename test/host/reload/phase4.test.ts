@@ -14,6 +14,9 @@ describe("loaded anew in the middle of a review", () => {
     await waitForState(window, "sealed");
     await vscode.commands.executeCommand("holdfast.changes.focus");
     await window.call("wait", { selector: tree, text: "edited by you" });
+    await vscode.commands.executeCommand("holdfast.openChange", "docs/prices.md");
+    const comment = { selector: ".review-widget:visible .comment-body", text: "Kept for later." };
+    await window.call("wait", comment);
     const cli = await fileText("src/cli.ts");
     await window.call("palette", { title: "Holdfast: Commit" });
     await notification(window, "Committed");
