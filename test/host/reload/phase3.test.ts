@@ -32,7 +32,10 @@ describe("loaded anew in the middle of a run", () => {
     await window.call("palette", { title: "Comments: Add Comment on Current Selection" });
     await window.call("wait", { selector: ".review-widget:visible .monaco-editor.focused" });
     await window.call("type", { text: "Kept for later." });
-    await window.call("press", { key: "Control+Enter" });
+    await window.call("click", {
+      selector: ".review-widget:visible .monaco-button:not(.disabled)",
+      text: "Add Comment",
+    });
     await window.call("wait", { selector: ".review-widget:visible .comment-body" });
     // Kept a moment later.
     await new Promise((resolve) => setTimeout(resolve, 800));

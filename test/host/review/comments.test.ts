@@ -40,6 +40,8 @@ const events = (event: string): readonly unknown[] =>
 describe("comments on a change", () => {
   let window: HostWindow;
   const widget = ".review-widget:visible";
+  /** There only when something is written. */
+  const addComment = `${widget} .monaco-button:not(.disabled)`;
 
   before(async () => {
     window = await openHostWindow();
@@ -69,7 +71,7 @@ describe("comments on a change", () => {
     await window.call("palette", { title: "Comments: Add Comment on Current Selection" });
     await window.call("wait", { selector: `${widget} .comment-form .monaco-editor.focused` });
     await window.call("type", { text });
-    await window.call("press", { key: "Control+Enter" });
+    await window.call("click", { selector: addComment, text: "Add Comment" });
     await window.call("wait", { selector: `${widget} .comment-body`, text });
   }
 
