@@ -7,6 +7,7 @@ import { AfterHearing, indirectDelayMs } from "./afterHearing.ts";
 import { FileEffects } from "./fileEffects.ts";
 import type { HoldDesk } from "./holdDesk.ts";
 import type { Journal } from "./journal.ts";
+import { watchSilence } from "./silence.ts";
 import type {
   AgentLaunch,
   Broker,
@@ -65,9 +66,6 @@ export interface OpenPorts {
   /** The shadow differs from the scan before: what depends on its files can be worked out again. */
   readonly onChanged: (changed: readonly ChangedPath[]) => void;
 }
-
-/** Seconds an agent with hooks may take to say something before its journal is called effects-only. */
-const silenceMs = 30_000;
 
 /**
  * A transaction whose agent runs. Its only exit is {@link OpenTransaction.seal}: the process tree is ended, the last scan
@@ -245,7 +243,12 @@ class Running {
       },
       () => calls.running(),
       (error) =>
-        alert(journal, "scan-failed", `file effects could not be read: ${messageOf(error)}`),
+        journal.append({
+          kind: "alert",
+          source: "holdfast",
+          code: "scan-failed",
+          message: `file effects could not be read: ${messageOf(error)}`,
+        }),
     );
     const observed = new AfterHearing<SandboxEvent>(
       (event) => tree.take(event),
@@ -356,28 +359,4 @@ function brokerHost(journal: Journal, holds: HoldDesk, calls: ToolCalls): Broker
     currentToolCall: () => calls.current(),
     toolCallOf: (ids, input) => calls.find(ids, input),
   };
-}
-
-function alert(journal: Journal, code: string, message: string): void {
-  journal.append({ kind: "alert", source: "holdfast", code, message });
-}
-
-/**
- * Says so when an agent that has hooks stays silent for some seconds, or ends without having said anything: its journal
- * is then effects-only. `look` says it now, at most once.
- */
-function watchSilence(journal: Journal): { look(): void; dispose(): void } {
-  let hasLooked = false;
-  const look = (): void => {
-    if (hasLooked) return;
-    hasLooked = true;
-    clearTimeout(timer);
-    if (journal.entries().some((entry) => entry.source === "hook" || entry.source === "acp"))
-      return;
-    const message =
-      "the agent has not reported anything (its hooks are off, or it did not get far): what it says is missing, its effects are journaled";
-    alert(journal, "hooks-silent", message);
-  };
-  const timer = setTimeout(look, silenceMs);
-  return { look, dispose: () => clearTimeout(timer) };
 }

@@ -5,12 +5,14 @@ import type { Appended, Journal } from "../../src/runtime/journal.ts";
 export class MemoryJournal implements Journal {
   readonly written: Entry[] = [];
   readonly bytes = 0;
+  readonly #listeners = new Set<(entry: Entry) => void>();
   nowMs = Date.UTC(2026, 0, 1, 12);
 
   append(draft: EntryDraft): Appended {
     const at = new Date(this.nowMs).toISOString();
     const entry = { ...draft, seq: this.written.length + 1, at, prev: "" } as unknown as Entry;
     this.written.push(entry);
+    for (const listener of this.#listeners) listener(entry);
     return { entry, durable: Promise.resolve() };
   }
 
@@ -22,8 +24,9 @@ export class MemoryJournal implements Journal {
     return this.written;
   }
 
-  onAppend(): Disposable {
-    return { [Symbol.dispose]: () => undefined };
+  onAppend(listener: (entry: Entry) => void): Disposable {
+    this.#listeners.add(listener);
+    return { [Symbol.dispose]: () => this.#listeners.delete(listener) };
   }
 
   close(): Promise<void> {
