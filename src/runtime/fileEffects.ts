@@ -99,8 +99,10 @@ export class FileEffects {
         this.#wanted = false;
         this.#turn();
         const restored = this.#restored;
-        this.#restored = undefined;
-        this.#record(await this.#scan(), restored, false);
+        const changed = await this.#scan();
+        // One that fails leaves it to the next; one that came meanwhile is looked for again.
+        if (this.#restored === restored) this.#restored = undefined;
+        this.#record(changed, restored, false);
       }
       if (this.#unclaimed.size > 0) this.#secondLook = setTimeout(() => this.#look(), secondLookMs);
     } catch (error) {

@@ -216,6 +216,32 @@ describe("file effects", () => {
       ]);
     });
 
+    it("what a savepoint brings back is its own, also when the scan after it fails", async () => {
+      const journal = new MemoryJournal();
+      const scans = [
+        (): ChangedPath[] => [gone("b")],
+        (): never => {
+          throw new Error("EIO");
+        },
+        (): ChangedPath[] => [],
+      ];
+      const errors: unknown[] = [];
+      const effects = new FileEffects(
+        journal,
+        () => new Promise((resolve) => resolve(scans.shift()?.() ?? [])),
+        () => [],
+        (error) => errors.push(error),
+      );
+      effects.callEnded(call(1, "execute", 100, 200));
+      await effects.settled();
+      effects.restored(7);
+      await effects.settled();
+      assert.equal(errors.length, 1);
+      effects.callEnded(call(2, "execute", 300, 400));
+      await effects.settled();
+      assert.deepEqual(journal.lines("file.changed", words), ["1: deleted b", "7: added b"]);
+    });
+
     it("what a savepoint brings back is its own, not the next call's", async () => {
       const { journal, effects, now } = world();
       now.push(written("a", 150), gone("b"));
