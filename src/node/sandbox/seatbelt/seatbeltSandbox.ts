@@ -20,7 +20,7 @@ const growthEvery = 8;
 const run = promisify(execFile);
 
 /** A file that goes while it is counted makes `du` fail, and counts nothing. */
-async function bytesOf(directory: string): Promise<number> {
+export async function bytesOf(directory: string): Promise<number> {
   const { stdout } = await run("du", ["-sk", directory]).catch((error: unknown) =>
     error instanceof Error && "stdout" in error
       ? { stdout: String(error.stdout) }
@@ -41,6 +41,8 @@ export interface SeatbeltRun {
   readonly notes: readonly string[];
   readonly limits: SandboxLimits;
   readonly shadow: string;
+  /** What the shadow takes before the command begins. */
+  readonly shadowBytes: number;
   readonly readProcesses: () => Promise<readonly ProcessRow[]>;
   /** Removes what was made for it, once nothing of it lives. */
   readonly clear: () => Promise<void>;
@@ -184,12 +186,11 @@ export class SeatbeltSandbox implements Sandbox {
 
   /** Keeps the family known, and its limits. */
   async #watch(): Promise<void> {
-    const { limits, shadow } = this.#run;
-    const before = limits.growthBytes === undefined ? 0 : await bytesOf(shadow);
+    const { limits, shadow, shadowBytes } = this.#run;
     for (let look = 1; !this.#over; look++) {
       const living = await this.#living();
       const walk = limits.growthBytes !== undefined && look % growthEvery === 0;
-      const grown = walk ? (await bytesOf(shadow)) - before : 0;
+      const grown = walk ? (await bytesOf(shadow)) - shadowBytes : 0;
       const passed = this.#passed(living, grown);
       if (passed !== undefined) {
         this.#limit ??= passed;

@@ -11,7 +11,7 @@ import { guardGroup } from "./guard.ts";
 import { loopbackBridge, type LoopbackBridge } from "./loopbackBridge.ts";
 import { readProcesses } from "./processTable.ts";
 import { seatbeltCommand, seatbeltPlan, type SeatbeltPlan } from "./seatbeltPlan.ts";
-import { SeatbeltSandbox } from "./seatbeltSandbox.ts";
+import { bytesOf, SeatbeltSandbox } from "./seatbeltSandbox.ts";
 
 export interface SeatbeltOptions {
   /** Default: the system's own. */
@@ -151,6 +151,8 @@ async function start(
     profile === undefined ? command : seatbeltCommand(made.sandboxExec, profile, command);
   // Once before: without it nothing could be frozen or ended.
   await readProcesses();
+  const limits = spec.limits ?? {};
+  const shadowBytes = limits.growthBytes === undefined ? 0 : await bytesOf(spec.fork.shadow);
   const child = spawn("/bin/bash", ["-c", script, "bash", ...words], {
     stdio: ["pipe", "pipe", "pipe"],
     env: plan.env,
@@ -166,7 +168,7 @@ async function start(
       plan.profile === undefined
         ? "none: the command runs unconfined (--unsafe-no-sandbox)"
         : "Seatbelt profile (weaker than on Linux: no namespaces, no second layer), execs not observed",
-    ...{ limits: spec.limits ?? {}, shadow: spec.fork.shadow, readProcesses },
+    ...{ limits, shadow: spec.fork.shadow, shadowBytes, readProcesses },
     clear: async () => {
       guard.over();
       await made.clear();
