@@ -37,6 +37,10 @@ const hookEvents = [
   "ConfigChange",
 ];
 
+/** Of them, those that the agent need not wait for. It waits for the end of a call: a batch that is heard before the ends of its
+ * calls takes them for refused. */
+const meanwhile: ReadonlySet<string> = new Set(["PostToolBatch", "Notification"]);
+
 const toolKinds: Readonly<Record<string, ToolKind>> = {
   Read: "read",
   NotebookRead: "read",
@@ -74,8 +78,12 @@ export const claudeDialect: HookDialect = {
 function managedSettings(): string {
   // With `args` it is started without a shell; versions that do not know them run the same word through one.
   const command = { type: "command", command: hookProgram, args: [], timeout: 10 };
-  const hook = [{ matcher: "", hooks: [command] }];
-  const hooks = Object.fromEntries(hookEvents.map((event) => [event, hook]));
+  const hooks = Object.fromEntries(
+    hookEvents.map((event) => {
+      const background = meanwhile.has(event) ? { async: true } : {};
+      return [event, [{ matcher: "", hooks: [{ ...command, ...background }] }]];
+    }),
+  );
   const permissions = { defaultMode: "bypassPermissions" };
   return JSON.stringify({ hooks, permissions, sandbox: { enabled: false } });
 }
