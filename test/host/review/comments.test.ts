@@ -61,6 +61,8 @@ describe("comments on a change", () => {
   });
   after(async () => {
     await vscode.commands.executeCommand("holdfast.stop");
+    // The editor has opened its list of comments; other suites want the room.
+    await vscode.commands.executeCommand("workbench.action.closePanel");
     await clear(window);
     window.close();
   });
