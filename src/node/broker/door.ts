@@ -27,8 +27,9 @@ const patienceMs = 60_000;
 const webPorts: ReadonlySet<number> = new Set([80, 443, 8080, 8443]);
 const maximalServers = 256;
 const longestLine = 400;
-/** Holds wait without limit, so nothing here may give up on a request or a kept connection. */
+/** Of a request's first line and headers. */
 const headBytes = 16 * 1024;
+/** Holds wait without limit, so nothing here may give up on a request or a kept connection. */
 const patient: ServerOptions = {
   requestTimeout: 0,
   headersTimeout: 60_000,
