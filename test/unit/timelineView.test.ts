@@ -166,7 +166,26 @@ describe("timeline view", () => {
           agree(view, mirror);
         }
       }),
-      { numRuns: 150 },
+      {
+        numRuns: 300,
+        examples: [
+          // A row below another that is opened is told anew itself, alone or with those beside it.
+          [
+            [
+              { do: "apply", n: 5 },
+              { do: "toggle", n: 1 },
+              { do: "all", n: 2 },
+            ],
+          ],
+          [
+            [
+              { do: "apply", n: 5 },
+              { do: "toggle", n: 1 },
+              { do: "toggle", n: 2 },
+            ],
+          ],
+        ],
+      },
     );
   });
 });

@@ -164,7 +164,7 @@ export class TimelineView {
     this.#setOpen(parsed.node, open);
     const root = this.#rootOf(parsed.node);
     const splices = this.#layout.setBelow(root, this.#below(root));
-    return this.#changed(splices, new Set([parsed.node]));
+    return this.#changed(splices, new Set([root]));
   }
 
   /** Where the parent of a row is. */
@@ -189,12 +189,10 @@ export class TimelineView {
         ? this.#layout.rootsAround(parsed.node, openAllLimit)
         : (this.#timeline.node(parent)?.children.slice(0, openAllLimit) ?? []);
     const splices: Splice[] = [];
-    for (const sibling of siblings) {
-      this.#setOpen(sibling, true);
-      const root = this.#rootOf(sibling);
-      splices.push(...this.#layout.setBelow(root, this.#below(root)));
-    }
-    return this.#changed(splices, new Set(siblings));
+    const roots = new Set(siblings.map((sibling) => this.#rootOf(sibling)));
+    for (const sibling of siblings) this.#setOpen(sibling, true);
+    for (const root of roots) splices.push(...this.#layout.setBelow(root, this.#below(root)));
+    return this.#changed(splices, roots);
   }
 
   /** Opens everything above a node and says where it is. */
@@ -321,6 +319,7 @@ export class TimelineView {
     return { type: "reveal", generation: this.#generation, position, focus: true };
   }
 
+  /** `touched` are roots: they are told anew, and what is shown below them. */
   #changed(each: readonly Splice[], touched: ReadonlySet<number>): Changed {
     // Both ends must move the window by the same splices.
     const splices = joinedSplices(each);
@@ -332,8 +331,7 @@ export class TimelineView {
     this.#layout.slice(from, to).forEach((placed, index) => {
       const position = from + index;
       const isTouched =
-        placed.kind === "group" ||
-        (placed.kind === "root" ? touched.has(placed.id) : touched.has(placed.root));
+        placed.kind === "group" || touched.has(placed.kind === "root" ? placed.id : placed.root);
       if (isTouched || fresh.has(position)) rows.push([position, this.#row(placed)]);
     });
     return {
