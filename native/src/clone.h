@@ -164,6 +164,8 @@ void clone_entries(struct place *at, struct listing *listing);
 bool clone_settle_entry(struct place *at, struct built *entry, enum outcome outcome);
 /* Whether nothing below a directory is looked at. */
 bool clone_skips_directory(struct clone *clone, struct node *node, int source);
+/* What the host has of an entry. */
+void clone_fill_record(struct manifest_entry *record, const struct stat *stat);
 /* Whether nothing has changed since a moment before we began: later changes have a later time. */
 bool clone_is_at_rest(const struct clone *clone, int64_t ctime);
 /* Copies extended attributes from one descriptor to another, as far as the destination takes them. */

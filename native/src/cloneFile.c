@@ -257,7 +257,7 @@ int clone_stat_shadow(struct worker *worker, int directory, const char *name, st
     return 0;
 }
 
-static void fill_host(struct manifest_entry *record, const struct stat *stat) {
+void clone_fill_record(struct manifest_entry *record, const struct stat *stat) {
     record->mode = stat->st_mode & 07777;
     record->mtime = NANOSECONDS(stat->st_mtim);
     record->host_ino = stat->st_ino;
@@ -328,14 +328,14 @@ enum outcome clone_file(struct clone *clone, struct worker *worker, struct node 
     if (fstat(copy.from, &stat) != 0 || !S_ISREG(stat.st_mode)) {
         outcome = VANISHED;
     } else {
-        fill_host(copy.record, &stat);
+        clone_fill_record(copy.record, &stat);
         copy.record->flags |= suspect_name(entry->name) ? ENTRY_SUSPECT : 0;
         copy.step = "create-file";
         copy.to =
             FS(openat(shadow_directory, entry->name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
         if (copy.to >= 0 && copy_steady(&copy, &stat, save && clone->base >= 0) == 0) {
             uint64_t host_ino = copy.record->host_ino;
-            fill_host(copy.record, &stat);
+            clone_fill_record(copy.record, &stat);
             copy.record->host_ino = host_ino == 0 ? 0 : copy.record->host_ino;
             outcome = finish(&copy, &stat) == 0 ? CLONED : FATAL;
         }

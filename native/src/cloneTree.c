@@ -170,17 +170,9 @@ static enum outcome clone_regular(struct place *at, struct built *entry, const s
     return outcome;
 }
 
-static void fill_record(struct manifest_entry *record, const struct stat *stat) {
-    record->mode = stat->st_mode & 07777;
-    record->mtime = NANOSECONDS(stat->st_mtim);
-    record->host_ino = stat->st_ino;
-    record->host_dev = stat->st_dev;
-    record->host_ctime = NANOSECONDS(stat->st_ctim);
-}
-
 enum outcome clone_other(struct place *at, struct built *entry, int source, const struct stat *stat) {
     struct manifest_entry *record = &entry->record;
-    fill_record(record, stat);
+    clone_fill_record(record, stat);
     switch (stat->st_mode & S_IFMT) {
     case S_IFDIR:
         record->type = TYPE_DIRECTORY;
@@ -204,7 +196,7 @@ static enum outcome clone_entry(struct place *at, struct built *entry) {
     if (!S_ISREG(stat.st_mode)) {
         return clone_other(at, entry, at->source, &stat);
     }
-    fill_record(&entry->record, &stat);
+    clone_fill_record(&entry->record, &stat);
     return clone_regular(at, entry, &stat);
 }
 

@@ -73,31 +73,21 @@ bool subvolume_is(const char *path) {
            statfs(path, &system) == 0 && system.f_type == 0x9123683e;
 }
 
-/* subvolume ACTION PATH [TO]: PROTOCOL.md. */
+/* subvolume create PATH: PROTOCOL.md. */
 int subvolume_main(int argc, char **argv) {
     static const struct option known[] = {{"report-fd", required_argument, NULL, 'r'}, {NULL, 0, NULL, 0}};
     for (int code; (code = getopt_long(argc, argv, "", known, NULL)) != -1;) {
         if (code != 'r') {
-            die(EXIT_USAGE, "arguments", "usage: subvolume create|snapshot|freeze PATH [TO]");
+            die(EXIT_USAGE, "arguments", "usage: subvolume create PATH");
         }
         report_fd = (int)parse_number(optarg, 0, 1 << 20, "--report-fd");
     }
-    const char *action = optind < argc ? argv[optind] : "";
-    const char *path = optind + 1 < argc ? argv[optind + 1] : NULL;
-    const char *to = optind + 2 < argc ? argv[optind + 2] : NULL;
-    int result = -1;
-    errno = EINVAL;
-    if (path && !to && strcmp(action, "create") == 0) {
-        result = subvolume_create(path);
-    } else if (to && strcmp(action, "snapshot") == 0) {
-        result = subvolume_snapshot(path, to, false);
-    } else if (to && strcmp(action, "freeze") == 0) {
-        result = subvolume_snapshot(path, to, true);
-    } else {
-        die(EXIT_USAGE, "arguments", "usage: subvolume create|snapshot|freeze PATH [TO]");
+    if (argc - optind != 2 || strcmp(argv[optind], "create") != 0) {
+        die(EXIT_USAGE, "arguments", "usage: subvolume create PATH");
     }
-    if (result != 0) {
-        die_errno(EXIT_FAILED, action, "cannot %s %s", action, path);
+    const char *path = argv[optind + 1];
+    if (subvolume_create(path) != 0) {
+        die_errno(EXIT_FAILED, "create", "cannot create %s", path);
     }
     struct text line = {0};
     json_open(&line, '{');

@@ -6,6 +6,7 @@ import { Emitter } from "../../base/lifecycle.ts";
 import { limitWords } from "../../core/transaction/resourceLimits.ts";
 import type { Sandbox, SandboxEvent } from "../../runtime/ports.ts";
 import { eventOf, report } from "./reports.ts";
+import { SandboxEvents } from "./sandboxEvents.ts";
 import type { EndedReport, FailedReport, Report, StartedReport } from "./reports.ts";
 
 type Exited = Awaited<Sandbox["exited"]>;
@@ -41,8 +42,7 @@ export class SupervisedSandbox implements Sandbox {
   #description = "";
   #limit: string | undefined;
   readonly #streams: SuperviseStreams;
-  readonly #events = new Emitter<SandboxEvent>();
-  #early: SandboxEvent[] | undefined = [];
+  readonly #events = new SandboxEvents();
   readonly #frozen = new Emitter<number>();
   #settleStart!: (told: StartedReport | FailedReport) => void;
   #settleExit!: (exited: Exited) => void;
@@ -82,11 +82,7 @@ export class SupervisedSandbox implements Sandbox {
   }
 
   onEvent(listener: (event: SandboxEvent) => void): Disposable {
-    const listening = this.#events.event(listener);
-    const early = this.#early ?? [];
-    this.#early = undefined;
-    early.forEach(listener);
-    return listening;
+    return this.#events.listen(listener);
   }
 
   resize(columns: number, rows: number): void {
@@ -186,8 +182,7 @@ export class SupervisedSandbox implements Sandbox {
         this.#limit = limitWords(told.name, told.used, told.limit);
         return;
       default:
-        if (this.#early !== undefined) this.#early.push(eventOf(told));
-        else this.#events.fire(eventOf(told));
+        this.#events.tell(eventOf(told));
     }
   }
 }

@@ -3,9 +3,9 @@ import type { Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { Failure } from "../../../base/errors.ts";
-import { Emitter } from "../../../base/lifecycle.ts";
 import { limitWords } from "../../../core/transaction/resourceLimits.ts";
 import type { Sandbox, SandboxEvent, SandboxLimits } from "../../../runtime/ports.ts";
+import { SandboxEvents } from "../sandboxEvents.ts";
 import { ProcessFamily, type ProcessRow } from "./processTable.ts";
 
 type Exited = Awaited<Sandbox["exited"]>;
@@ -63,8 +63,7 @@ export class SeatbeltSandbox implements Sandbox {
   readonly exited: Promise<Exited>;
   readonly #run: SeatbeltRun;
   readonly #family: ProcessFamily;
-  readonly #events = new Emitter<SandboxEvent>();
-  #early: SandboxEvent[] | undefined = [];
+  readonly #events = new SandboxEvents();
   readonly #begun = Date.now();
   #looking: Promise<readonly ProcessRow[]> = Promise.resolve([]);
   /** Of each process that was seen, also of those that are gone. */
@@ -82,7 +81,7 @@ export class SeatbeltSandbox implements Sandbox {
     this.notes = run.notes;
     this.#family = new ProcessFamily(this.pid);
     this.exited = this.#end();
-    this.#tell({
+    this.#events.tell({
       ...{ type: "exec", pid: this.pid, ppid: process.pid, argv: run.command, cwd: run.cwd },
       ...{ program: run.program, atMs: this.#begun },
     });
@@ -90,11 +89,7 @@ export class SeatbeltSandbox implements Sandbox {
   }
 
   onEvent(listener: (event: SandboxEvent) => void): Disposable {
-    const listening = this.#events.event(listener);
-    const early = this.#early ?? [];
-    this.#early = undefined;
-    early.forEach(listener);
-    return listening;
+    return this.#events.listen(listener);
   }
 
   /** There is no terminal here. */
@@ -166,11 +161,6 @@ export class SeatbeltSandbox implements Sandbox {
     }
   }
 
-  #tell(event: SandboxEvent): void {
-    if (this.#early !== undefined) this.#early.push(event);
-    else this.#events.fire(event);
-  }
-
   async #end(): Promise<Exited> {
     const [exitCode, signal] = await new Promise<[number | null, NodeJS.Signals | null]>(
       (resolve) => this.#run.child.once("exit", (code, name) => resolve([code, name])),
@@ -180,7 +170,13 @@ export class SeatbeltSandbox implements Sandbox {
     this.#over = true;
     await this.#run.clear();
     const ended = signal === null ? { exitCode } : { exitCode, signal };
-    this.#tell({ type: "exit", pid: this.pid, ...ended, atMs, durationMs: atMs - this.#begun });
+    this.#events.tell({
+      type: "exit",
+      pid: this.pid,
+      ...ended,
+      atMs,
+      durationMs: atMs - this.#begun,
+    });
     return { ...ended, left, ...(this.#limit === undefined ? {} : { limit: this.#limit }) };
   }
 
