@@ -3,8 +3,9 @@ import type { Coverage } from "../core/journal/entry.ts";
 import type { AgentLaunch } from "./ports.ts";
 
 /** How a call ended, as the agent tells it. `ran`: it ran, and whether it failed is not said; the exit code of the process
- * that it started decides. */
-export type CallStatus = "ok" | "failed" | "denied" | "cancelled" | "ran";
+ * that it started decides. `unanswered`: the agent went on without a word of it; it failed, unless it is a command whose
+ * process still runs or has run. */
+export type CallStatus = "ok" | "failed" | "denied" | "cancelled" | "ran" | "unanswered";
 
 /** What an agent said, in one form for all agents. */
 export type AgentEvent =

@@ -29,6 +29,9 @@ type Status = EntryOf<"tool.finished">["status"];
  * a way of their own. */
 const exitPatienceMs = 500;
 
+/** What came of a command that ran on and whose output the agent has not asked for. */
+const inBackground = "the agent told no answer: the command ran in the background";
+
 /** So many ended calls are remembered for what is told late. */
 const remembered = 50;
 
@@ -49,6 +52,8 @@ export class ToolCalls {
   readonly #exits = new Map<number, number | null | undefined>();
   /** Ends that wait for an exit, by the call's `seq`. */
   readonly #waiting = new Map<number, () => void>();
+  /** Ends of commands that run on though the agent does not wait for them, by the call's `seq`. */
+  readonly #background = new Map<number, () => void>();
   readonly #onEnd: (call: EndedCall) => void;
   readonly #beforeEnd: () => void;
 
@@ -120,11 +125,16 @@ export class ToolCalls {
   processEnded(seq: number, exitCode: number | null): void {
     this.#exits.set(seq, exitCode);
     this.#waiting.get(seq)?.();
+    const conclude = this.#background.get(seq);
+    // One that asks for the output just then tells more.
+    if (conclude !== undefined) setTimeout(conclude, exitPatienceMs).unref();
   }
 
   /** Ends what still runs: the agent is gone. */
   endAll(): void {
     for (const settle of [...this.#waiting.values()]) settle();
+    for (const [seq, conclude] of [...this.#background])
+      if (this.#exits.get(seq) !== undefined) conclude();
     for (const call of this.running()) {
       const output = "the agent ended before this call did";
       this.#finished(
@@ -179,20 +189,45 @@ export class ToolCalls {
         source,
       );
     }
-    this.#ended.add(call);
-    if (status !== "ran") {
-      this.#settle(event, status, source);
+    const seq = this.#known.get(call) ?? 0;
+    if (status === "unanswered") {
+      this.#unanswered(event, seq, source);
       return;
     }
-    const seq = this.#known.get(call) ?? 0;
+    this.#ended.add(call);
+    if (status !== "ran") this.#settle(event, status, source);
+    else this.#afterExit(seq, () => this.#settle(event, this.#statusByExit(seq), source));
+  }
+
+  /** Its process tells how it ended, when that is known. The agent may still tell the end itself. */
+  #unanswered(event: Finished, seq: number, source: Source): void {
+    if (this.#running.get(event.call)?.toolKind !== "execute") {
+      this.#finished({ ...event, status: "failed" }, source);
+      return;
+    }
+    const conclude = (output: unknown): void => {
+      this.#background.delete(seq);
+      const exit = this.#exits.get(seq);
+      const status = exit === 0 ? "ok" : exit === null ? "cancelled" : "failed";
+      this.#finished({ type: "toolFinished", call: event.call, status, output }, source);
+    };
+    this.#afterExit(seq, () => {
+      const runs = this.#exits.has(seq) && this.#exits.get(seq) === undefined;
+      if (runs) this.#background.set(seq, () => conclude(inBackground));
+      else conclude(event.output);
+    });
+  }
+
+  /** Calls back when the exit of the call's process is known, or will hardly be soon. */
+  #afterExit(seq: number, act: () => void): void {
     if (this.#exits.get(seq) !== undefined) {
-      this.#settle(event, this.#statusByExit(seq), source);
+      act();
       return;
     }
     const settle = (): void => {
       clearTimeout(timer);
       this.#waiting.delete(seq);
-      this.#settle(event, this.#statusByExit(seq), source);
+      act();
     };
     const timer = setTimeout(settle, exitPatienceMs);
     this.#waiting.set(seq, settle);

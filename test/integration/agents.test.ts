@@ -6,6 +6,7 @@ import path from "node:path";
 import { agentProgram, type RealAgent } from "../../.config/setupAgents.mjs";
 import type { Entry, EntryOf } from "../../src/core/journal/entry.ts";
 import { agentSessions } from "../support/agentSessions.ts";
+import { callLines } from "../support/callLines.ts";
 import { commandWorlds, eventually, type CommandWorld } from "../support/holdfastCommand.ts";
 import { startScriptedModel, type ModelScript } from "../support/scriptedModel.ts";
 
@@ -29,20 +30,6 @@ async function startOutside(): Promise<{
     server.close().closeAllConnections();
   };
   return { url: `http://127.0.0.1:${port}`, port, asked, close };
-}
-
-/** The calls of a journal as `tool status`, below each the calls of its sub-agent, indented. */
-function callsOf(entries: readonly Entry[]): string[] {
-  const finished = entries.filter((entry) => entry.kind === "tool.finished");
-  const started = entries.filter((entry) => entry.kind === "tool.started");
-  const below = (parent: number | undefined, indent: string): string[] =>
-    started
-      .filter((entry) => entry.parent === parent)
-      .flatMap(({ seq, call, tool }) => {
-        const end = finished.find((entry) => entry.call === call);
-        return [`${indent}${tool} ${end?.status ?? "unfinished"}`, ...below(seq, `${indent}  `)];
-      });
-  return below(undefined, "");
 }
 
 describe("real agents in a transaction", () => {
@@ -126,7 +113,7 @@ describe("real agents in a transaction", () => {
       );
       assert.deepEqual(outside.asked, ["POST /held"]);
       const entries = await world.entries();
-      assert.deepEqual(callsOf(entries), session.calls);
+      assert.deepEqual(callLines(entries), session.calls);
       checkJournal(entries);
       await checkChanges(world);
     }).timeout(150_000);
@@ -150,7 +137,7 @@ describe("real agents in a transaction", () => {
           assert.notEqual((await running).code, 0);
         },
       );
-      const calls = callsOf(await world.entries());
+      const calls = callLines(await world.entries());
       assert.equal(calls.length, 1);
       assert.match(calls[0] ?? "", / cancelled$/);
       const { stdout } = await world.run(["diff", "latest"]);
@@ -168,7 +155,7 @@ describe("real agents in a transaction", () => {
         },
       );
       const entries = await world.entries();
-      assert.match(callsOf(entries).join(), /^\w+ cancelled$/);
+      assert.match(callLines(entries).join(), /^\w+ cancelled$/);
       const { state } = await world.json<{ state: string }>(["status", "latest"]);
       assert.equal(state, "sealed");
       const { stdout } = await world.run(["diff", "latest"]);

@@ -112,6 +112,23 @@ const recordings: readonly Recording[] = [
     calls: ["Bash ok", "apply_patch ok", "Bash ok", "Bash ok"],
   },
   {
+    // From its own interface, which finds a title in a session beside.
+    agent: "codex",
+    file: "codex-failures.jsonl",
+    calls: [
+      "Bash ok",
+      "apply_patch failed",
+      "apply_patch failed",
+      "Bash failed",
+      "view_image failed",
+      "collaborationspawn_agent ok",
+      "Bash ok",
+      "  apply_patch failed",
+      "  Bash ok",
+      "collaborationwait_agent ok",
+    ],
+  },
+  {
     agent: "gemini",
     file: "gemini-hooks.jsonl",
     calls: [
@@ -230,6 +247,20 @@ describe("events of agents", () => {
     }
   });
 
+  it("a patch of Codex's that failed ends when the model is asked again, not with the turn", () => {
+    const entries = journalOf("codex", recorded("codex-failures.jsonl"));
+    const starts = entries.filter((entry) => entry.kind === "tool.started");
+    const endOf = (at: number): number =>
+      entries.find((entry) => entry.kind === "tool.finished" && entry.call === starts[at]?.call)
+        ?.seq ?? NaN;
+    assert.deepEqual(
+      starts.slice(2, 5).map(({ tool }) => tool),
+      ["apply_patch", "Bash", "view_image"],
+    );
+    assert.ok(endOf(2) < (starts[3]?.seq ?? 0));
+    assert.ok(endOf(4) < (starts[5]?.seq ?? 0));
+  });
+
   it("equal calls of Gemini that run side by side end in the order in which they began", () => {
     const line = (event: string, input: object, response?: unknown): string =>
       JSON.stringify({
@@ -317,5 +348,79 @@ describe("the end of a call that does not say how", () => {
     cut.calls.take(ran, "hook");
     cut.calls.endAll();
     assert.deepEqual(cut.statuses(), ["ok"]);
+  });
+});
+
+describe("a call that the agent went on without", () => {
+  function world(toolKind: "execute" | "edit"): {
+    readonly calls: ToolCalls;
+    readonly ends: () => string[];
+  } {
+    const journal = new MemoryJournal();
+    const calls = new ToolCalls(journal, () => undefined);
+    const input = { command: "x" };
+    calls.take(
+      { type: "toolStarted", call: "a", tool: "Tool", toolKind, title: "Tool x", input },
+      "hook",
+    );
+    const ends = (): string[] =>
+      journal.written.flatMap((entry) =>
+        entry.kind === "tool.finished" ? [`${entry.status}: ${JSON.stringify(entry.output)}`] : [],
+      );
+    return { calls, ends };
+  }
+  const left = {
+    type: "toolFinished",
+    call: "a",
+    status: "unanswered",
+    output: "no answer",
+  } as const;
+
+  it("failed, at once, where it is no command", () => {
+    const { calls, ends } = world("edit");
+    calls.take(left, "hook");
+    assert.deepEqual(ends(), ['failed: "no answer"']);
+  });
+
+  it("failed, where it is a command that no process was seen of", async () => {
+    const { calls, ends } = world("execute");
+    calls.take(left, "hook");
+    assert.deepEqual(ends(), []);
+    await until("its end", () => ends().length > 0);
+    assert.deepEqual(ends(), ['failed: "no answer"']);
+  });
+
+  it("runs as long as its process, which tells how it ended", async () => {
+    const { calls, ends } = world("execute");
+    calls.processStarted(1);
+    calls.take(left, "hook");
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    assert.deepEqual(ends(), []);
+    assert.equal(calls.running().length, 1);
+    calls.processEnded(1, 3);
+    await until("its end", () => ends().length > 0);
+    assert.match(ends().join(), /^failed: .*in the background"$/);
+  });
+
+  it("ends by the agent's word where that comes after all, and once", async () => {
+    const { calls, ends } = world("execute");
+    calls.processStarted(1);
+    calls.take(left, "hook");
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    calls.processEnded(1, 0);
+    calls.take({ type: "toolFinished", call: "a", status: "ran", output: "said" }, "hook");
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    calls.endAll();
+    assert.deepEqual(ends(), ['ok: "said"']);
+  });
+
+  it("was cancelled where the agent's end took it along", async () => {
+    const { calls, ends } = world("execute");
+    calls.processStarted(1);
+    calls.take(left, "hook");
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    calls.processEnded(1, null);
+    calls.endAll();
+    assert.match(ends().join(), /^cancelled: /);
   });
 });

@@ -23,6 +23,8 @@ const hookEvents = [
   "UserPromptSubmit",
   "PreToolUse",
   "PermissionRequest",
+  "PreModelRequest",
+  "Interrupt",
   "PostToolUse",
   "SubagentStart",
   "SubagentStop",
@@ -80,6 +82,15 @@ const offInside = ["apps", "plugins", "remote_plugin", "tool_suggest", "daemon_a
 /** TOML's basic strings take what JSON's do. */
 const quoted = (text: string): string => JSON.stringify(text);
 
+/** Models that Codex offers a newer one for: asked once outside, and inside, where its home is new, at every start. Who names
+ * a model has chosen. */
+const upgrades: Readonly<Record<string, string>> = {
+  "gpt-5.5": "gpt-6-sol",
+  "gpt-5.6-sol": "gpt-6-sol",
+  "gpt-5.6-terra": "gpt-6-sol",
+  "gpt-5.6-luna": "gpt-6-luna",
+};
+
 function configuration(workspace: string, base: string | undefined, login: boolean): string {
   const provider = [
     'model_provider = "openai-at"',
@@ -99,6 +110,8 @@ function configuration(workspace: string, base: string | undefined, login: boole
     ...offInside.map((feature) => `${feature} = false`),
     "[analytics]",
     "enabled = false",
+    "[notice.model_migrations]",
+    ...Object.entries(upgrades).map(([model, newer]) => `${quoted(model)} = ${quoted(newer)}`),
     `[projects.${quoted(workspace)}]`,
     'trust_level = "trusted"',
     "",

@@ -11,7 +11,8 @@ export interface HookDialect {
   readonly kinds: Readonly<Record<string, ToolKind>>;
   /** Tools that start a sub-agent. */
   readonly starters: ReadonlySet<string>;
-  /** Calls that fail or are refused have no end of their own: the end of the turn ends them. */
+  /** Calls that fail or are refused have no end of their own: the next question to the model ends them, or the end of the
+   * turn. */
   readonly endsWithTurn?: true;
   /** How a call ended whose end says nothing of failure. Absent: well. */
   readonly statusOf?: (tool: string, response: unknown) => CallStatus;
@@ -25,6 +26,7 @@ const hookEvent = z.looseObject({
   hook_event_name: z.string(),
   tool_name: text,
   tool_use_id: text,
+  session_id: text,
   tool_input: z.unknown().optional(),
   tool_response: z.unknown().optional(),
   error: z.unknown().optional(),
@@ -55,7 +57,7 @@ const unmade = "<tool_use_error>";
 export class HookTranslator implements AgentTranslator {
   readonly #dialect: HookDialect;
   readonly #begun = new Set<string>();
-  /** By call: the sub-agent that makes it, empty for the agent itself. */
+  /** By call: who makes it (see {@link makerOf}). */
   readonly #open = new Map<string, string>();
   readonly #starts: string[] = [];
   readonly #callOfAgent = new Map<string, string>();
@@ -89,10 +91,13 @@ export class HookTranslator implements AgentTranslator {
       case "SubagentStart":
         this.#subAgent(event);
         return [{ type: "other", event: "SubagentStart", data: raw }];
+      case "PreModelRequest":
+        return this.#endTurn(event);
+      case "Interrupt":
       case "Stop":
       case "SubagentStop":
         return [
-          ...this.#endTurn(event.agent_id ?? ""),
+          ...this.#endTurn(event),
           { type: "other", event: event.hook_event_name, data: raw },
         ];
       default:
@@ -100,12 +105,13 @@ export class HookTranslator implements AgentTranslator {
     }
   }
 
-  #endTurn(agent: string): readonly AgentEvent[] {
+  #endTurn(event: HookEvent): readonly AgentEvent[] {
     if (this.#dialect.endsWithTurn !== true) return [];
-    const left = [...this.#open].filter(([, by]) => by === agent).map(([call]) => call);
+    const maker = makerOf(event);
+    const left = [...this.#open].filter(([, by]) => by === maker).map(([call]) => call);
     for (const call of left) this.#open.delete(call);
     const output = "the agent told no answer: the call failed, or it was refused";
-    return left.map((call) => ({ type: "toolFinished", call, status: "failed", output }));
+    return left.map((call) => ({ type: "toolFinished", call, status: "unanswered", output }));
   }
 
   #statusOf({ tool_name: tool = "", tool_response: response }: HookEvent): CallStatus {
@@ -127,7 +133,7 @@ export class HookTranslator implements AgentTranslator {
       return [{ type: "other", event: event.hook_event_name, data: event }];
     }
     this.#begun.add(call);
-    this.#open.set(call, event.agent_id ?? "");
+    this.#open.set(call, makerOf(event));
     if (this.#dialect.starters.has(tool)) this.#starts.push(call);
     const parentCall =
       event.agent_id === undefined ? undefined : this.#callOfAgent.get(event.agent_id);
@@ -173,4 +179,9 @@ export class HookTranslator implements AgentTranslator {
       return [...begun, { type: "toolFinished", call, status, output }];
     });
   }
+}
+
+/** The agent itself or a sub-agent. Beside them an agent may have sessions of its own, such as one that finds a title. */
+function makerOf({ session_id: session = "", agent_id: agent = "" }: HookEvent): string {
+  return `${session} ${agent}`;
 }
