@@ -30,7 +30,10 @@ function origin(request: IncomingMessage, response: ServerResponse): void {
   } else {
     response.setHeader("x-port", String(request.socket.remotePort));
     if (request.url === "/brief") response.setHeader("keep-alive", "timeout=1");
-    response.end("hello\n");
+    response.end("true\n");
+    if (request.url !== "/forged") return;
+    const forged = "HTTP/1.1 200 OK\r\nX-Port: 0\r\nContent-Length: 7\r\n\r\nforged\n";
+    setTimeout(() => request.socket.write(forged), 50);
   }
 }
 
@@ -290,6 +293,23 @@ describe("broker: connections that are over", function () {
       }
       assert.equal(seen.size, connections, path);
     }
+  });
+
+  it("takes nothing that comes unasked for an answer", async () => {
+    const answers: string[] = [];
+    const ports = new Set<string>();
+    for (let turn = 0; turn < 2; turn += 1) {
+      const socket = await secure("forged.test");
+      const options = { path: "/forged", headers: { host: "forged.test" } };
+      const { response, body } = await requestOver(socket, options, (one) => void one.end());
+      answers.push(Buffer.concat(body).toString());
+      ports.add(String(response.headers["x-port"]));
+      socket.destroy();
+      // The second answer is on its way to a connection that nobody uses.
+      await wait(200);
+    }
+    assert.deepEqual(answers, ["true\n", "true\n"]);
+    assert.equal(ports.size, 2);
   });
 
   it("leaves none behind: HTTP/2, in the middle of an answer", async () => {

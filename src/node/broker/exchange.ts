@@ -1,3 +1,4 @@
+import type { EntryDraft } from "../../core/journal/entry.ts";
 import type { Judgement } from "../../core/policy/judge.ts";
 import { SecretLeak } from "../secrets/vault.ts";
 import { checkAddresses, type CheckedAddresses } from "./addresses.ts";
@@ -39,37 +40,39 @@ export async function exchange(call: IncomingCall, parts: ExchangeParts): Promis
 async function announce(one: Exchange, judgement: Judgement): Promise<void> {
   const { id, call, parts, facts, parent } = one;
   const { host, vault } = parts;
-  await Promise.all([
-    host.record({
-      kind: "request.started",
-      source: "broker",
-      ...parent,
-      request: id,
-      protocol: call.protocol,
-      method: call.method,
-      host: call.authority.host,
-      port: call.authority.port,
-      path: vault.scrub(targetText(call.target)),
-      reversibility: judgement.reversibility,
-      traffic: judgement.traffic,
-      ...(judgement.wayBack === undefined ? {} : { wayBack: judgement.wayBack }),
-      ...(facts.bodyBytes === undefined ? {} : { bytes: facts.bodyBytes }),
-    }),
-    recordVerdict(one, judgement),
-  ]);
+  const started = {
+    kind: "request.started",
+    source: "broker",
+    request: id,
+    protocol: call.protocol,
+    method: call.method,
+    host: call.authority.host,
+    port: call.authority.port,
+    path: vault.scrub(targetText(call.target)),
+    reversibility: judgement.reversibility,
+    traffic: judgement.traffic,
+  } as const;
+  // Not by spreading, which takes ten times as long: every call does this.
+  const draft: EntryDraft = Object.assign(
+    started,
+    parent,
+    judgement.wayBack === undefined ? undefined : { wayBack: judgement.wayBack },
+    facts.bodyBytes === undefined ? undefined : { bytes: facts.bodyBytes },
+  );
+  await Promise.all([host.record(draft), recordVerdict(one, judgement)]);
 }
 
-async function recordVerdict(one: Exchange, judgement: Judgement): Promise<void> {
-  await one.parts.host.record({
+function recordVerdict(one: Exchange, judgement: Judgement): Promise<number> {
+  const draft = {
     kind: "verdict",
     source: "broker",
-    ...one.parent,
     request: one.id,
     verdict: judgement.verdict,
     reversibility: judgement.reversibility,
     rule: judgement.rule,
     reason: one.parts.vault.scrub(judgement.reason),
-  });
+  } as const;
+  return one.parts.host.record(Object.assign(draft, one.parent));
 }
 
 async function carryOut(one: Exchange): Promise<void> {

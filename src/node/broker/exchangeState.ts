@@ -68,14 +68,14 @@ export async function recordFinished(
   one: Pick<Exchange, "id" | "parts" | "parent" | "startedMs" | "counted">,
   end: { readonly status?: number; readonly error?: string },
 ): Promise<void> {
-  await one.parts.host.record({
+  const draft = {
     kind: "request.finished",
     source: "broker",
-    ...one.parent,
     request: one.id,
-    ...end,
     bytesSent: one.counted.sent,
     bytesReceived: one.counted.received,
     durationMs: Math.round((performance.now() - one.startedMs) * 10) / 10,
-  });
+  } as const;
+  // Not by spreading, which takes ten times as long: every call does this.
+  await one.parts.host.record(Object.assign(draft, one.parent, end));
 }

@@ -1,6 +1,5 @@
 import type { CallFacts } from "../../core/policy/judge.ts";
 import type { Vault } from "../secrets/vault.ts";
-import type { IncomingCall } from "./incomingCall.ts";
 
 const credentialHeaders: ReadonlySet<string> = new Set([
   "api-key",
@@ -21,12 +20,8 @@ const shortestCredential = 16;
 
 /** Where a call to a host that has a bound secret carries a credential that is not that secret's placeholder: with one
  * of his own, an attacker could have an allowed host take data into his account. */
-export function foreignCredential(
-  call: IncomingCall,
-  vault: Vault,
-  facts: CallFacts,
-): string | undefined {
-  if (!vault.isBound({ ...call.authority, path: call.target.path })) return undefined;
+export function foreignCredential(vault: Vault, facts: CallFacts): string | undefined {
+  if (!vault.isBound(facts)) return undefined;
   for (const [name, value] of facts.headers) {
     if (!credentialHeaders.has(name) || value.trim() === "") continue;
     if (!vault.carriesPlaceholder(value)) return `the credential in the header ${name}`;

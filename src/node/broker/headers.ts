@@ -83,7 +83,8 @@ const notInTrailers =
   /^(?:authorization$|cache-control$|content-(?:encoding|length|location|range|type)$|cookie$|expect$|host$|if-|location$|max-forwards$|origin$|pragma$|range$|set-cookie$|te$|trailer$|vary$|www-authenticate$|x-api-key$|x-http-method|x-method-)/;
 
 /** The trailers that may pass. */
-export function trailersOf(trailers: readonly Header[]): Header[] {
+export function trailersOf(trailers: readonly Header[]): readonly Header[] {
+  if (trailers.length === 0) return trailers;
   return endToEnd(trailers).filter(([name]) => !notInTrailers.test(name.toLowerCase()));
 }
 
@@ -91,11 +92,13 @@ export function trailersOf(trailers: readonly Header[]): Header[] {
 export function withHeader(headers: readonly Header[], name: string, value: string): Header[] {
   const lower = name.toLowerCase();
   const index = headers.findIndex(([one]) => one.toLowerCase() === lower);
-  if (index < 0) return [...headers, [name, value]];
-  return headers.flatMap(([one, old], at): Header[] => {
-    if (one.toLowerCase() !== lower) return [[one, old]];
-    return at === index ? [[one, value]] : [];
-  });
+  const changed: Header[] = [];
+  for (const [at, header] of headers.entries()) {
+    if (at === index) changed.push([header[0], value]);
+    else if (header[0].toLowerCase() !== lower) changed.push(header);
+  }
+  if (index < 0) changed.push([name, value]);
+  return changed;
 }
 
 /** A copy without some headers, by lower-case name. */

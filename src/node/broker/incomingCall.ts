@@ -116,7 +116,8 @@ function placeOf(
 ): Place | Malformed {
   const pseudo = request.httpVersionMajor === 2 ? (request as Http2ServerRequest).authority : "";
   const hosts = [...headersOf(headers, "host"), ...(pseudo === "" ? [] : [pseudo])];
-  const absolute = /^(https?):\/\/([^/?#]*)(.*)$/i.exec(request.url ?? "");
+  const url = request.url ?? "";
+  const absolute = url.startsWith("/") ? null : /^(https?):\/\/([^/?#]*)(.*)$/i.exec(url);
   const scheme = absolute === null ? route.scheme : schemeOf(absolute[1] ?? "");
   const port = scheme === "https" ? 443 : 80;
   const named = absolute === null ? hosts[0] : absolute[2];
@@ -135,7 +136,7 @@ function placeOf(
   if (fixed !== undefined && scheme !== route.scheme) {
     return malformed("scheme-mismatch", "the scheme is not the connection's own", 421);
   }
-  const rest = absolute === null ? (request.url ?? "") : (absolute[3] ?? "");
+  const rest = absolute === null ? url : (absolute[3] ?? "");
   return { scheme, authority, target: rest.startsWith("/") ? rest : `/${rest}` };
 }
 

@@ -119,7 +119,7 @@ function secretFloor(
       place,
     );
   }
-  const foreign = foreignCredential(call, vault, facts);
+  const foreign = foreignCredential(vault, facts);
   return foreign === undefined
     ? undefined
     : floor(

@@ -17,19 +17,7 @@ export async function relayAnswer(
   const scrubs = vault !== undefined && bodyAllowed(answer.status, call.method);
   const source = scrubs ? decoded(answer) : answer.body;
   const headers = answerHeaders(answer, vault, scrubs);
-  const clean: UpstreamAnswer = {
-    ...answer,
-    reason: vault?.scrub(answer.reason) ?? answer.reason,
-    trailers: () => scrubbed(trailersOf(answer.trailers()), vault),
-  };
-  return await new AnswerPump(
-    clean,
-    source,
-    headers,
-    call,
-    count,
-    scrubs ? vault : undefined,
-  ).run();
+  return await new AnswerPump(answer, source, headers, call, count, vault, scrubs).run();
 }
 
 function bodyAllowed(status: number, method: string): boolean {
@@ -78,6 +66,7 @@ class AnswerPump {
   readonly #headers: readonly Header[];
   readonly #call: IncomingCall;
   readonly #count: (bytes: number) => void;
+  readonly #vault: Vault | undefined;
   readonly #scrubber: ByteReplacer | undefined;
   readonly #last: Buffer[] = [];
   #begun = false;
@@ -92,13 +81,15 @@ class AnswerPump {
     call: IncomingCall,
     count: (bytes: number) => void,
     vault: Vault | undefined,
+    scrubs: boolean,
   ) {
     this.#answer = answer;
     this.#source = source;
     this.#headers = headers;
     this.#call = call;
     this.#count = count;
-    this.#scrubber = vault?.scrubber();
+    this.#vault = vault;
+    this.#scrubber = scrubs ? vault?.scrubber() : undefined;
   }
 
   async run(): Promise<string | undefined> {
@@ -156,7 +147,8 @@ class AnswerPump {
   #begin(headers: readonly Header[]): void {
     if (this.#begun) return;
     this.#begun = true;
-    this.#call.reply.begin(this.#answer.status, this.#answer.reason, headers);
+    const { status, reason } = this.#answer;
+    this.#call.reply.begin(status, this.#vault?.scrub(reason) ?? reason, headers);
   }
 
   #flush(): void {
@@ -172,7 +164,7 @@ class AnswerPump {
       this.#last.push(rest);
     }
     const last = this.#last.length === 1 ? this.#last[0] : Buffer.concat(this.#last);
-    const trailers = this.#answer.trailers();
+    const trailers = scrubbed(trailersOf(this.#answer.trailers()), this.#vault);
     const whole = !this.#begun && this.#scrubber !== undefined && trailers.length === 0;
     const length: Header = ["Content-Length", String(last?.length ?? 0)];
     this.#begin(whole ? [...this.#headers, length] : this.#headers);

@@ -21,21 +21,19 @@ export async function sendCall(
 ): Promise<void> {
   const { call, parts, judgement } = one;
   const used = new UsedSecrets(one);
-  const outgoing = prepareCall(one, checked, held, used);
-  await used.durable();
-  const answer = await parts.upstream.send({
-    ...outgoing,
-    // What changes something must not be lost in a kept connection that the origin is closing.
-    fresh: judgement.traffic === "change",
-  });
+  // What changes something must not be lost in a kept connection that the origin is closing.
+  const outgoing = prepareCall(one, checked, held, used, judgement.traffic === "change");
+  if (used.isPending) await used.durable();
+  const answer = await parts.upstream.send(outgoing);
   const scrubs = parts.vault.isBound(one.facts);
   const error = await relayAnswer(answer, call, scrubs ? parts.vault : undefined, (bytes) => {
     one.counted.received += bytes;
   });
-  await recordFinished(one, {
-    status: answer.status,
-    ...(error === undefined ? {} : { error: parts.vault.scrub(error) }),
-  });
+  const { status } = answer;
+  await recordFinished(
+    one,
+    error === undefined ? { status } : { status, error: parts.vault.scrub(error) },
+  );
 }
 
 /** Head and body of a call as they go out, placeholders filled. */
@@ -44,7 +42,8 @@ export function prepareCall(
   checked: CheckedAddresses,
   held: HeldPayload | undefined,
   used: UsedSecrets,
-): Omit<OutgoingCall, "fresh"> {
+  fresh: boolean,
+): OutgoingCall {
   const { call, parts } = one;
   const { body, framing } = bodyOf(one, held, used);
   const { vault } = parts;
@@ -59,6 +58,7 @@ export function prepareCall(
     target: filledTarget(one, vault, destination, used),
     headers,
     body,
+    fresh,
     http2: call.protocol === "HTTP/2",
     gone: call.gone,
   };

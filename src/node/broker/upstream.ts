@@ -1,11 +1,8 @@
-import { Agent, request as requestHttp, type ClientRequest, type IncomingMessage } from "node:http";
-import type { RequestOptions } from "node:http";
-import type { Socket } from "node:net";
-import type { Duplex } from "node:stream";
+import { request as requestHttp, type ClientRequest, type IncomingMessage } from "node:http";
 import type { ClientGone } from "./clientGone.ts";
 import type { Dialler } from "./dial.ts";
 import { flatOf, headerOf, pairsOf } from "./headers.ts";
-import { authorityText } from "./names.ts";
+import { announceIdle, KeptConnections, type Routed } from "./keptConnections.ts";
 import type {
   OutgoingBody,
   OutgoingCall,
@@ -15,66 +12,15 @@ import type {
 } from "./outgoingCall.ts";
 import { Http2Sessions } from "./upstreamHttp2.ts";
 
-interface Routed extends RequestOptions {
-  readonly call: OutgoingCall;
-}
-
-/** How long a kept connection may be idle. */
-const idleMs = 60_000;
-/** How much sooner we give it up than the origin says that it will. */
-const marginMs = 1000;
-/** After how long the origin says that it gives an idle connection up, milliseconds. */
-const announcedIdle = new WeakMap<Socket, number>();
-
-/** Keeps connections per scheme and authority; every new one goes through the dialler's checked addresses. */
-class DoorAgent extends Agent {
-  readonly #dialler: Dialler;
-
-  constructor(dialler: Dialler, keepAlive: boolean) {
-    super({ keepAlive, maxFreeSockets: 64, timeout: idleMs, scheduling: "lifo" });
-    this.#dialler = dialler;
-  }
-
-  /** What Node's own does, without the system calls: the dialler has set keep-alive when it connected. */
-  override keepSocketAlive(socket: Socket): boolean {
-    socket.unref();
-    const announced = announcedIdle.get(socket) ?? idleMs + marginMs;
-    const timeout = Math.min(idleMs, announced - marginMs);
-    if (timeout > 0 && socket.timeout !== timeout) socket.setTimeout(timeout);
-    return timeout > 0;
-  }
-
-  override getName(options?: RequestOptions): string {
-    const { call } = options as Routed;
-    return `${call.scheme} ${authorityText(call.destination.authority)}`;
-  }
-
-  override createConnection(
-    options: RequestOptions,
-    settled: (error: Error | null, socket: Duplex) => void,
-  ): undefined {
-    const { call } = options as Routed;
-    const never = new AbortController().signal;
-    const socket =
-      call.scheme === "https"
-        ? this.#dialler.secure(call.destination, ["http/1.1"], never)
-        : this.#dialler.plain(call.destination, never);
-    socket.then(
-      (connected) => settled(null, connected),
-      (error: unknown) => settled(error as Error, undefined as unknown as Duplex),
-    );
-    return undefined;
-  }
-}
-
 /** HTTP/1.1 and HTTP/2 toward the outside. */
 export function createUpstream(dialler: Dialler): Upstream {
-  const kept = new DoorAgent(dialler, true);
+  const kept = new KeptConnections(dialler, true);
+  const single = new KeptConnections(dialler, false);
   const sessions = new Http2Sessions(dialler);
   const begin = (call: OutgoingCall): ClientRequest => {
     const options: Routed & { setHost: boolean } = {
       call,
-      agent: call.fresh ? new DoorAgent(dialler, false) : kept,
+      agent: call.fresh ? single : kept,
       method: call.method,
       path: call.target,
       setHost: false,
@@ -146,7 +92,7 @@ async function switchedOf(request: ClientRequest): Promise<UpstreamAnswer | Swit
 function answerFrom(response: IncomingMessage): UpstreamAnswer {
   const headers = pairsOf(response.rawHeaders);
   const seconds = /^timeout=(\d+)/.exec(headerOf(headers, "keep-alive") ?? "")?.[1];
-  if (seconds !== undefined) announcedIdle.set(response.socket, Number(seconds) * 1000);
+  if (seconds !== undefined) announceIdle(response.socket, Number(seconds) * 1000);
   return {
     status: response.statusCode ?? 0,
     reason: response.statusMessage ?? "",

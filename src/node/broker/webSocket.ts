@@ -21,13 +21,12 @@ export async function sendWebSocket(
   const { call, parts } = one;
   const { vault } = parts;
   const used = new UsedSecrets(one);
-  const outgoing = prepareCall(one, checked, held, used);
+  const outgoing = prepareCall(one, checked, held, used, true);
   await used.durable();
   const answer = await parts.upstream.upgrade({
     ...outgoing,
     headers: handshake(outgoing.headers, vault.empty),
     body: { kind: "none" },
-    fresh: true,
   });
   if (!("switched" in answer)) {
     const scrubs = vault.isBound(one.facts) ? vault : undefined;
