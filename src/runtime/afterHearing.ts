@@ -4,6 +4,10 @@ const defaultDelayMs = 20;
 /** The same for an agent whose words come by way of its own interface: it may say that a call begins long after it began. */
 export const indirectDelayMs = 5000;
 
+/** How long a request of such an agent waits for its call, milliseconds: real ones tell some 30 ms late. A request that no
+ * call is made for, such as the agent's own for an update, waits in vain; one that is held waits for a person anyway. */
+export const callToComeMs = { held: 2000, other: 250 } as const;
+
 /**
  * Hands the kernel's events on a moment later, in order. An agent says that a call begins before it starts the call's
  * program, but the two come by different ways and may be read the other way round: the program would be laid to the call

@@ -3,7 +3,7 @@ import { DisposableStore, toDisposable } from "../base/lifecycle.ts";
 import type { BackendName } from "../core/journal/entry.ts";
 import { limitWords, resourceLimits } from "../core/transaction/resourceLimits.ts";
 import type { AgentAdapter, AgentEvent, AgentTranslator } from "./agent.ts";
-import { AfterHearing, indirectDelayMs } from "./afterHearing.ts";
+import { AfterHearing, callToComeMs, indirectDelayMs } from "./afterHearing.ts";
 import { FileEffects } from "./fileEffects.ts";
 import type { HoldDesk } from "./holdDesk.ts";
 import type { Journal } from "./journal.ts";
@@ -263,7 +263,7 @@ class Running {
     );
     const silent = adapter.coverage === "effects-only";
     const tree = new ProcessTree(journal, calls, silent, ports.hook);
-    const host = brokerHost(journal, ports.holds, calls);
+    const host = brokerHost(journal, ports.holds, calls, adapter.speaks !== undefined);
     const broker = await ports.startBroker(host, launch);
     const translator = adapter.translator();
     const agentSocket = await ports.listenToAgent((raw) => hear(translator, calls, raw));
@@ -345,7 +345,13 @@ function hear(translator: AgentTranslator, calls: ToolCalls, raw: unknown): void
   for (const event of translator.translate(raw)) calls.take(event, "hook");
 }
 
-function brokerHost(journal: Journal, holds: HoldDesk, calls: ToolCalls): BrokerHost {
+/** `isIndirect`: a call may begin before it is told of. */
+function brokerHost(
+  journal: Journal,
+  holds: HoldDesk,
+  calls: ToolCalls,
+  isIndirect: boolean,
+): BrokerHost {
   return {
     record: async (draft) => {
       const { entry, durable } = journal.append(draft);
@@ -357,6 +363,9 @@ function brokerHost(journal: Journal, holds: HoldDesk, calls: ToolCalls): Broker
     rejoin: (hold, signal) => holds.rejoin(hold, signal),
     earlier: () => journal.entries(),
     currentToolCall: () => calls.current(),
+    ...(isIndirect
+      ? { toolCallToCome: (isHeld) => calls.next(isHeld ? callToComeMs.held : callToComeMs.other) }
+      : {}),
     toolCallOf: (ids, input) => calls.find(ids, input),
   };
 }

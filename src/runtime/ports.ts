@@ -318,6 +318,9 @@ export interface BrokerHost {
   earlier?(): readonly Entry[];
   /** The `seq` of the tool call that is running now, to hang requests under. */
   currentToolCall(): number | undefined;
+  /** The `seq` of the tool call that this request is probably made for, where an agent tells of its calls late: the next
+   * that it tells of, undefined when none comes in a moment. One that is held can wait longer. */
+  toolCallToCome?(isHeld: boolean): Promise<number | undefined>;
   /** The `seq` of the tool call that has one of these ids of the agent's, else of the running one with this input. */
   toolCallOf?(ids: readonly string[], input: unknown): number | undefined;
 }

@@ -54,6 +54,8 @@ export class ToolCalls {
   readonly #waiting = new Map<number, () => void>();
   /** Ends of commands that run on though the agent does not wait for them, by the call's `seq`. */
   readonly #background = new Map<number, () => void>();
+  /** Who waits for the next call to begin. */
+  readonly #awaitingNext = new Set<(seq: number | undefined) => void>();
   readonly #onEnd: (call: EndedCall) => void;
   readonly #beforeEnd: () => void;
 
@@ -88,6 +90,19 @@ export class ToolCalls {
   /** The `seq` of the call that most probably causes what happens now: the one that began last. */
   current(): number | undefined {
     return this.running().at(-1)?.seq;
+  }
+
+  /** The `seq` of the next call that begins; undefined when none does in this time, milliseconds. */
+  next(withinMs: number): Promise<number | undefined> {
+    return new Promise((resolve) => {
+      const settle = (seq: number | undefined): void => {
+        clearTimeout(timer);
+        this.#awaitingNext.delete(settle);
+        resolve(seq);
+      };
+      const timer = setTimeout(settle, withinMs, undefined);
+      this.#awaitingNext.add(settle);
+    });
   }
 
   /** The call that has one of these ids; else the running one, latest first, whose input is or contains this. */
@@ -176,6 +191,7 @@ export class ToolCalls {
       startedMs: event.atMs ?? Date.parse(entry.at),
       timed: event.atMs !== undefined,
     });
+    for (const settle of [...this.#awaitingNext]) settle(entry.seq);
   }
 
   #finished(event: Finished, source: Source): void {

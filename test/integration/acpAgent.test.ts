@@ -142,6 +142,35 @@ describe("an agent that speaks ACP", () => {
     assert.match(next.stdout, /Hello from the agent\./);
   }).timeout(120_000);
 
+  it("a request that comes before its call is told of hangs under that call", async () => {
+    const world = newWorld();
+    const held = run(world, "ask=http://held.example/late", "--on-exit", "review");
+    const hold = await eventually(async () => {
+      const [open] = await world.json<{ hold: string }[]>(["holds"]);
+      return open?.hold;
+    }, "the held call");
+    assert.equal((await world.run(["deny", hold])).code, 0);
+    assert.equal((await held).code, 0);
+    const denied = await run(world, "ask=http://169.254.169.254/denied");
+    assert.equal(denied.code, 0, denied.stderr);
+    for (const transaction of await world.json<{ transaction: string }[]>(["list"])) {
+      const { stdout } = await world.run(["timeline", transaction.transaction, "--json"]);
+      const entries = stdout
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line) as Entry);
+      const call = entries.find((entry) => entry.kind === "tool.started");
+      const about = entries.filter((entry) =>
+        /^(request\.started|verdict|hold\.opened)$/.test(entry.kind),
+      );
+      assert.ok(about.length >= 2);
+      for (const entry of about) {
+        assert.equal(entry.parent, call?.seq, entry.kind);
+        assert.ok(entry.seq > (call?.seq ?? Infinity));
+      }
+    }
+  }).timeout(120_000);
+
   it("may say what nobody knows, and may die", async () => {
     const world = newWorld();
     const odd = await run(world, "odd say");

@@ -1,9 +1,10 @@
 // A small agent that speaks the Agent Client Protocol, made with the official SDK. Each prompt is a list of words that say
-// what to do, one after the other.
-import { execFileSync } from "node:child_process";
+// what to do, one after the other; `word=about` says what with.
+import { execFile, execFileSync } from "node:child_process";
 import { appendFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { Readable, Writable } from "node:stream";
+import { promisify } from "node:util";
 import { agent, methods, ndJsonStream, PROTOCOL_VERSION } from "@agentclientprotocol/sdk";
 
 let calls = 0;
@@ -54,6 +55,22 @@ const acts = {
     await new Promise((resolve) => setTimeout(resolve, 100));
     execFileSync("touch", ["ran.txt"], { cwd: session.cwd });
     await update({ sessionUpdate: "tool_call_update", toolCallId, status: "completed" });
+  },
+  // It asks for something, and says so when it waits for the answer already.
+  async ask({ update, about: url }) {
+    const toolCallId = `call-${++calls}`;
+    const curl = ["--silent", "--max-time", "60", url];
+    const asked = promisify(execFile)("curl", curl).catch((error) => error);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const call = { toolCallId, title: `Ask ${url}`, kind: "fetch", status: "in_progress" };
+    await update({ sessionUpdate: "tool_call", ...call, rawInput: { url } });
+    const { stdout } = await asked;
+    await update({
+      sessionUpdate: "tool_call_update",
+      toolCallId,
+      status: "completed",
+      rawOutput: { stdout },
+    });
   },
   async fail({ update }) {
     const toolCallId = `call-${++calls}`;
@@ -120,7 +137,10 @@ agent({ name: "test" })
     if (process.env.ACP_LOG) appendFileSync(process.env.ACP_LOG, `${words}\n`);
     const update = (one) =>
       client.notify(methods.client.session.update, { sessionId: session.id, update: one });
-    for (const word of words.split(" ")) await acts[word]?.({ update, client });
+    for (const word of words.split(" ")) {
+      const [act, about] = word.split("=");
+      await acts[act]?.({ update, client, about });
+    }
     return { stopReason: cancelled ? "cancelled" : "end_turn" };
   })
   .connect(ndJsonStream(Writable.toWeb(process.stdout), Readable.toWeb(process.stdin)));

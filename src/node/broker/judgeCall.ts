@@ -1,4 +1,5 @@
 import type { CallFacts, Judgement } from "../../core/policy/judge.ts";
+import type { BrokerHost } from "../../runtime/ports.ts";
 import type { Vault } from "../secrets/vault.ts";
 import type { BodyIntake, Taken } from "./bodyIntake.ts";
 import { callFacts, decodeBody } from "./callFacts.ts";
@@ -53,7 +54,7 @@ export async function judgeCall(
     addressFloor(facts, parts.judge(facts));
   // Counted before anything is awaited: of calls that come together each sees the one before.
   if (judgement.verdict === "allow") parts.onPassed?.(facts);
-  const tool = parts.host.currentToolCall();
+  const tool = await causeOf(parts.host, judgement);
   return {
     id,
     call,
@@ -66,6 +67,16 @@ export async function judgeCall(
     startedMs,
     counted: { sent: 0, received: 0 },
   };
+}
+
+/** The `seq` of the tool call that a request is made for. */
+export async function causeOf(
+  host: BrokerHost,
+  { traffic, verdict }: Judgement,
+): Promise<number | undefined> {
+  const current = host.currentToolCall();
+  if (current !== undefined || traffic === "model") return current;
+  return await host.toolCallToCome?.(verdict === "hold");
 }
 
 /** The body without its content encoding; `undefined` where that cannot be undone, or there is no memory for it. */

@@ -4,7 +4,7 @@ import { checkAddresses } from "./addresses.ts";
 import { connectionFacts } from "./callFacts.ts";
 import type { Dialler } from "./dial.ts";
 import { likenessOf, newRequestId, recordFinished, type ExchangeParts } from "./exchangeState.ts";
-import { addressFloor } from "./judgeCall.ts";
+import { addressFloor, causeOf } from "./judgeCall.ts";
 import type { HeldPayload } from "./heldPayload.ts";
 import { authorityText, type Authority } from "./names.ts";
 import type { Judgement } from "../../core/policy/judge.ts";
@@ -29,12 +29,12 @@ export async function tunnelOpaque(
   const startedMs = performance.now();
   const facts = connectionFacts(authority, parts.isModelHost(authority));
   const judgement = addressFloor(facts, parts.judge(facts));
-  const tool = parts.host.currentToolCall();
+  const gone = new AbortController();
+  socket.once("close", () => gone.abort(new Error("the client broke off")));
+  const tool = await causeOf(parts.host, judgement);
   const parent = tool === undefined ? {} : { parent: tool };
   const counted = { sent: 0, received: 0 };
   const one = { id, parts, parent, startedMs, counted, waiting };
-  const gone = new AbortController();
-  socket.once("close", () => gone.abort(new Error("the client broke off")));
   await announce(one, authority, judgement);
   let error: string | undefined;
   try {

@@ -183,7 +183,8 @@ export class Gate {
     for (;;) {
       const found = host.toolCallOf?.(call.ids, call.input);
       if (found !== undefined) return found;
-      if (call.ids.length === 0 || performance.now() > end) return host.currentToolCall();
+      if (call.ids.length === 0 || performance.now() > end)
+        return host.currentToolCall() ?? (await host.toolCallToCome?.(false));
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
   }
