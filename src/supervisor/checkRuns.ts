@@ -10,9 +10,7 @@ import type {
   ProvisionalResult,
   TransactionPaths,
 } from "../runtime/ports.ts";
-
-/** Milliseconds without a change before a check begins. */
-const quietMs = 400;
+import { AgentPause } from "./agentPause.ts";
 
 /** The shadow to check. */
 export interface CheckedShadow {
@@ -41,13 +39,14 @@ export class CheckRuns {
   #generation: number;
   /** The newest generation whose answers are journaled. */
   #recorded = 0;
-  #soon: ReturnType<typeof setTimeout> | undefined;
+  readonly #pause: AgentPause;
   #latest: Promise<readonly CheckResult[]> | undefined;
   #answered: readonly CheckResult[] = [];
 
   constructor(checks: Checks, journal: Journal) {
     this.#checks = checks;
     this.#journal = journal;
+    this.#pause = new AgentPause(journal);
     this.#steps = new CheckSteps(
       (check, path) => !this.#ignored.has(path) && checks.concerns(check, path),
     );
@@ -62,7 +61,7 @@ export class CheckRuns {
 
   /** Starts the checks for a new state of the shadow; the answer before is stale from now on. */
   start(shadow: CheckedShadow): void {
-    clearTimeout(this.#soon);
+    this.#pause.cancel();
     if (this.#abort.signal.aborted) return;
     const generation = ++this.#generation;
     const { changed, changesNow, ...where } = shadow;
@@ -88,10 +87,9 @@ export class CheckRuns {
       });
   }
 
-  /** Starts the checks soon, once nothing has changed for a moment: the agent writes several files in a row. */
+  /** Starts the checks once the agent pauses: it writes several files in a row, and works faster alone. */
   startSoon(begin: () => void): void {
-    clearTimeout(this.#soon);
-    this.#soon = setTimeout(begin, quietMs);
+    if (!this.#abort.signal.aborted) this.#pause.await(begin);
   }
 
   /** The newest generation's results; empty when none was started. */
@@ -109,7 +107,7 @@ export class CheckRuns {
   }
 
   async close(): Promise<void> {
-    clearTimeout(this.#soon);
+    this.#pause.dispose();
     this.#abort.abort(new Error("the transaction ends"));
     await this.#checks.close();
   }

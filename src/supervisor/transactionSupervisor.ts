@@ -113,16 +113,18 @@ export class TransactionSupervisor {
   run(open: OpenTransaction, session: SessionDesk | undefined, comesUp: boolean): void {
     this.#open = open;
     this.#session = session;
-    // With no changes yet: the answer for the base is worked out early.
-    if (!comesUp) this.#startChecks([]);
+    // With no changes yet: the answer for the base is worked out early. Where something has changed since, the checks are
+    // under way or about to be.
+    const start = (): void =>
+      this.checks.startSoon(() => {
+        if (this.#checkedKey === "" && this.#state.state === "open") this.#startChecks([]);
+      });
+    if (!comesUp) start();
     else {
       const listening = this.journal.onAppend(({ kind }) => {
         if (kind !== "request.started" && kind !== "tool.started") return;
         listening[Symbol.dispose]();
-        // Not in the middle of an entry. Where something has changed since, the checks are under way or about to be.
-        setImmediate(() => {
-          if (this.#checkedKey === "" && this.#state.state === "open") this.#startChecks([]);
-        });
+        if (this.#checkedKey === "") start();
       });
     }
     void open.exited.then(() => this.seal());
