@@ -7,7 +7,8 @@ import { awsActions } from "./knowledge/aws.ts";
 import type { KnownCall, Service } from "./knowledge/service.ts";
 import { services } from "./knowledge/services.ts";
 import { holdingFloor } from "./floor.ts";
-import type { Meaning } from "./meaning.ts";
+import { strictestMeaning, type Meaning } from "./meaning.ts";
+import { methodsOf } from "./methods.ts";
 import { strictestReversibility } from "./reversibility.ts";
 
 /** Methods that only read by their definition (RFC 9110, RFC 4918, RFC 3253). */
@@ -85,7 +86,7 @@ function unlessDisguised(facts: CallFacts, meaning: Meaning): Meaning {
     return service?.toolHosts?.includes(facts.host) === true ? meaning : classifyHttp(facts);
   }
   if (facts.kind !== "graphql") return meaning;
-  if (facts.method !== "POST" && facts.method !== "GET") return classifyHttp(facts);
+  if (methodsOf(facts).some((one) => one !== "POST" && one !== "GET")) return classifyHttp(facts);
   const endpoint = service === undefined ? "/**/graphql" : service.graphql;
   return endpoint !== undefined && matchesPath(endpoint, facts.path)
     ? meaning
@@ -121,7 +122,10 @@ function classifyHttp(facts: CallFacts): Meaning {
   const lfs = classifyLfs(facts);
   if (lfs !== undefined) return lfs;
   const service = serviceOf(facts.host);
-  const method = effectiveMethod(facts);
+  return strictestMeaning(methodsOf(facts).map((method) => byPath(facts, method, service)));
+}
+
+function byPath(facts: CallFacts, method: string, service: Service | undefined): Meaning {
   const call = service?.calls.find(
     (one) => allowsMethod(one, method) && matchesPath(one.pattern, facts.path),
   );
@@ -148,21 +152,6 @@ function classifyLfs(facts: CallFacts): Meaning | undefined {
     known: true,
     likeness: `read ${facts.host}`,
   };
-}
-
-const methodOverrides: ReadonlySet<string> = new Set([
-  "x-http-method-override",
-  "x-http-method",
-  "x-method-override",
-]);
-
-/** Methods that a header or a parameter puts in the place of the one in the request line. */
-function effectiveMethod(facts: CallFacts): string {
-  const overrides = facts.headers.filter(([name]) => methodOverrides.has(name));
-  const asked = [...overrides, ...facts.query.filter(([name]) => name === "_method")];
-  // Which of several counts is the origin's to say: one that is no read is enough.
-  const methods = asked.map(([, value]) => value.trim().toUpperCase());
-  return methods.find((one) => !readMethods.has(one)) ?? facts.method;
 }
 
 function byMethod(facts: CallFacts, method: string, service: Service | undefined): Meaning {
@@ -296,7 +285,8 @@ function classifyAws(facts: CallFacts): Meaning {
   if (actionsIn(facts).size > 1) return unreadable(facts, "aws");
   const likeness = `aws ${aws.service} ${aws.region} ${aws.action ?? facts.method} ${facts.host} ${facts.path}`;
   if (aws.action === undefined) {
-    return { ...byMethod(facts, effectiveMethod(facts), undefined), likeness };
+    const meanings = methodsOf(facts).map((method) => byMethod(facts, method, undefined));
+    return { ...strictestMeaning(meanings), likeness };
   }
   const name = `${aws.service}:${aws.action}`;
   const found = awsActions.find((one) => matchesName(one.pattern, name));

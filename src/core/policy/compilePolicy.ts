@@ -8,6 +8,7 @@ import { amount, limitFloor, type Spent, withLimit } from "./limits.ts";
 import { type Floor, holdingFloor } from "./floor.ts";
 import type { Ground } from "./ground.ts";
 import type { Meaning } from "./meaning.ts";
+import { methodsOf } from "./methods.ts";
 import type { CompiledRule, ParsedPolicy } from "./parsePolicy.ts";
 import type { PresetId } from "./presets.ts";
 import { strictestReversibility } from "./reversibility.ts";
@@ -97,11 +98,14 @@ function judgeCall(facts: CallFacts, sources: PolicySources, task: TaskScope): J
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 const noRules: readonly CompiledRule[] = [];
 
+function talks(method: string): boolean {
+  return ["GET", "HEAD", "POST", "OPTIONS"].includes(method);
+}
+
 /** The agent's own model is its own kind of traffic, whatever the API would say of the call. */
 function meaningOf(facts: CallFacts, sources: PolicySources): Meaning {
   const meaning = classify(facts, sources.defaultBranches ?? noBranches);
-  const talks = ["GET", "HEAD", "POST", "OPTIONS"].includes(facts.method) && facts.kind !== "tcp";
-  if (!facts.modelHost || !talks) return meaning;
+  if (!facts.modelHost || facts.kind === "tcp" || !methodsOf(facts).every(talks)) return meaning;
   return {
     id: "model",
     does: `talks to the agent's model on ${serviceOf(facts.host)?.name ?? facts.host}`,

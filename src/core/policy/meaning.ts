@@ -1,5 +1,6 @@
 import type { BlastRadius, Reversibility } from "../journal/entry.ts";
 import type { Floor } from "./floor.ts";
+import { compareReversibility, strictestReversibility } from "./reversibility.ts";
 
 /** What a call does, as far as the built-in knowledge can tell; before any policy. */
 export interface Meaning {
@@ -20,4 +21,34 @@ export interface Meaning {
   readonly isComment?: boolean;
   /** Which calls count as the same kind, for an approval "for this transaction". */
   readonly likeness: string;
+}
+
+/** One call that may mean several things: the strictest of them, and what holds any of them holds it. */
+export function strictestMeaning(meanings: readonly Meaning[]): Meaning {
+  const [first, ...others] = meanings;
+  if (first === undefined) throw new Error("a call means something");
+  if (others.length === 0) return first;
+  const strictest = others.reduce((best, one) => (isStricter(one, best) ? one : best), first);
+  const floor = strictest.floor ?? meanings.find((one) => one.floor !== undefined)?.floor;
+  const { wayBack, isComment, ...rest } = strictest;
+  const reversibility = strictestReversibility(...meanings.map((one) => one.reversibility));
+  return {
+    ...rest,
+    reversibility,
+    ...(wayBack === undefined || reversibility !== "recoverable" ? {} : { wayBack }),
+    ...(floor === undefined ? {} : { floor }),
+    known: meanings.every((one) => one.known),
+    ...(isComment === true && meanings.every((one) => one.isComment === true) ? { isComment } : {}),
+    likeness: meanings.map((one) => one.likeness).join(" or "),
+  };
+}
+
+function isStricter(one: Meaning, other: Meaning): boolean {
+  if ((one.traffic === "disclosure") !== (other.traffic === "disclosure")) {
+    return other.traffic === "disclosure";
+  }
+  const order = compareReversibility(one.reversibility, other.reversibility);
+  if (order !== 0) return order > 0;
+  if ((one.floor === undefined) !== (other.floor === undefined)) return one.floor !== undefined;
+  return other.known && !one.known;
 }

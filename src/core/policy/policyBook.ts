@@ -2,6 +2,7 @@ import { classify, noBranches } from "./classify.ts";
 import { compilePolicy, type PolicySources } from "./compilePolicy.ts";
 import type { CallFacts, Judge, Judgement } from "./judge.ts";
 import { addSpent, type Spent, spentBy } from "./limits.ts";
+import { methodsOf } from "./methods.ts";
 import { parsePolicy } from "./parsePolicy.ts";
 import { type PolicyRule, policySchema } from "./policyFile.ts";
 
@@ -103,7 +104,7 @@ export function approvalRule(facts: CallFacts, judgement: Judgement): PolicyRule
   const when: PolicyRule["when"] = {
     host: facts.host,
     port: facts.port,
-    method: [facts.method],
+    method: [...methodsOf(facts)],
     kind: facts.kind,
     ...(facts.kind === "tcp" ? {} : { path: facts.path }),
     ...(refs.length > 0 ? { ref: [...refs] } : {}),

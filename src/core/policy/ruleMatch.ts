@@ -1,6 +1,7 @@
 import type { ConditionVariables } from "./condition.ts";
 import { matchesHost, matchesName, matchesPath } from "./glob.ts";
 import type { CallFacts } from "./judge.ts";
+import { methodsOf } from "./methods.ts";
 import type { CompiledRule } from "./parsePolicy.ts";
 import type { PolicyRule, When } from "./policyFile.ts";
 
@@ -11,8 +12,9 @@ export type RuleMatch =
   | { readonly kind: "failed"; readonly message: string };
 
 /**
- * Matches one rule. A request can do several things at once (refs of a push, tools of a batch, fields of a mutation):
- * a rule that allows must match all of them, a rule that holds or denies needs to match one.
+ * Matches one rule. A request can do several things at once (refs of a push, tools of a batch, fields of a mutation), or
+ * be read in several ways (the method that the origin takes for the one that counts): a rule that allows must match all of
+ * them, a rule that holds or denies needs to match one.
  */
 export function matchRule(
   compiled: CompiledRule,
@@ -20,10 +22,16 @@ export function matchRule(
   variables: () => ConditionVariables,
 ): RuleMatch {
   if (!matchesWhen(compiled.rule, facts)) return { kind: "no" };
-  if (compiled.condition === undefined) return { kind: "yes" };
-  const result = compiled.condition(variables());
-  if (result.kind === "failed") return { kind: "failed", message: result.message };
-  return { kind: result.value ? "yes" : "no" };
+  const { condition } = compiled;
+  if (condition === undefined) return { kind: "yes" };
+  const isAllow = compiled.rule.verdict === "allow";
+  let matches = isAllow;
+  for (const method of methodsOf(facts)) {
+    const result = condition({ ...variables(), method });
+    if (result.kind === "failed") return { kind: "failed", message: result.message };
+    if (result.value !== isAllow) matches = result.value;
+  }
+  return { kind: matches ? "yes" : "no" };
 }
 
 /** Whether one of the rule's hosts is this very host, not a pattern over it. */
@@ -40,7 +48,7 @@ function matchesWhen(rule: PolicyRule, facts: CallFacts): boolean {
     // Passing without inspection is asked for by name, never a by-product of opening a host.
     !(isAllow && facts.kind === "tcp" && when.kind === undefined) &&
     any(when.kind, (one) => one === facts.kind) &&
-    any(when.method, (one) => one === facts.method || (one === "GET" && facts.method === "HEAD")) &&
+    (when.method === undefined || several(when.method, methodsOf(facts), coversMethod, isAllow)) &&
     any(when.path, (one) => matchesRulePath(one, facts.path, isAllow)) &&
     several(
       when.ref,
@@ -64,6 +72,10 @@ function destroys(facts: CallFacts, when: When): boolean {
   return (facts.mcp ?? []).some(
     (one) => one.destructive === true && !listOf(when.tool).some((name) => name === one.tool),
   );
+}
+
+function coversMethod(wanted: string, method: string): boolean {
+  return wanted === method || (wanted === "GET" && method === "HEAD");
 }
 
 /** What may be stricter compares without regard to case: some servers do. */
