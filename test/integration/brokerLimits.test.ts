@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import type { Duplex } from "node:stream";
 import { gzipSync } from "node:zlib";
 import type { CallFacts, Judge } from "../../src/core/policy/judge.ts";
 import {
@@ -198,28 +202,115 @@ describe("broker: bounds", function () {
     }
   });
 
-  it("breaks a WebSocket off whose frame is larger than what is looked into, and tells why", async () => {
-    await begin({
-      secrets: [{ name: "TOKEN", value: "token-value-0123456789", bindings: [] }],
-      prepare: (server) =>
-        (server as NodeJS.EventEmitter).on("upgrade", (_request: unknown, socket: Socket) => {
-          socket.on("error", () => undefined);
-          socket.on("data", (bytes: Buffer) => seen.push({ path: "frame", bytes: bytes.length }));
-          socket.write(
-            "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n",
-          );
-        }),
+  for (const [what, limits, words] of [
+    ["one held body may have", { heldBytes: 200_000 }, /too large to be held/],
+    ["all held bodies may have", { allHeldBytes: 200_000 }, /too much waits for a person/],
+  ] as const) {
+    it(`refuses what is larger than ${what}, keeps nothing of it, and holds what is smaller`, async () => {
+      await begin({ limits });
+      const post = async (
+        bytes: number,
+      ): Promise<{ status?: number | undefined; text: string }> => {
+        const socket = await secureTunnel(world, "a.test:443", ["http/1.1"]);
+        const options = { method: "POST", path: `/${bytes}`, headers: { host: "a.test" } };
+        const { response, body } = await requestOver(socket, options, (request) =>
+          request.end(Buffer.alloc(bytes, "x")),
+        );
+        socket.destroy();
+        return { status: response.statusCode, text: Buffer.concat(body).toString() };
+      };
+      const spooled = (): string[] =>
+        readdirSync(path.join(world.directory, "state", "held")).filter((one) =>
+          one.endsWith(".body"),
+        );
+      const beyond = await post(300_000);
+      assert.equal(beyond.status, 413);
+      assert.match(beyond.text, words);
+      assert.deepEqual([spooled(), world.host.holds.length, seen.length], [[], 0, 0]);
+      // What one took is there again for the next, when it went out and when it was refused.
+      for (const decision of ["approve", "deny", "approve"] as const) {
+        const count = world.host.holds.length;
+        const smaller = post(150_000 + count);
+        await world.host.until(() => world.host.holds.length > count);
+        assert.equal(spooled().length, 1);
+        world.host.holds[count]?.decide({ decision, scope: "call" });
+        assert.equal((await smaller).status, decision === "approve" ? 200 : 403);
+        while (spooled().length > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+      assert.equal(seen.length, 2);
     });
+  }
+
+  it("removes at the start the bodies that an earlier process left without a hold", async () => {
+    const stateDir = mkdtempSync(path.join(tmpdir(), "holdfast-state-"));
+    mkdirSync(path.join(stateDir, "held"));
+    writeFileSync(path.join(stateDir, "held", "r1.body"), "begun");
+    await begin({ stateDir });
+    assert.deepEqual(readdirSync(path.join(stateDir, "held")), []);
+    rmSync(stateDir, { recursive: true });
+  });
+
+  /** An origin that agrees to a WebSocket and counts what comes by it. */
+  const agreeing: WorldOptions["prepare"] = (server) =>
+    (server as NodeJS.EventEmitter).on("upgrade", (request: IncomingMessage, socket: Socket) => {
+      if (request.url === "/bye") setTimeout(() => socket.destroy(), 100);
+      socket.on("error", () => undefined);
+      socket.on("data", (bytes: Buffer) => seen.push({ path: "frame", bytes: bytes.length }));
+      socket.write(
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n",
+      );
+    });
+  const watched: WorldOptions = {
+    secrets: [{ name: "TOKEN", value: "token-value-0123456789", bindings: [] }],
+    prepare: agreeing,
+  };
+
+  async function webSocket(path = "/s"): Promise<Duplex> {
     const socket = await tunnel(world, "a.test:80");
     socket.on("error", () => undefined);
     socket.write(
-      "GET /s HTTP/1.1\r\nHost: a.test\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n",
+      `GET ${path} HTTP/1.1\r\nHost: a.test\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n`,
     );
     await once(socket, "data");
+    return socket;
+  }
+
+  function frameHead(bytes: number): Buffer {
     const frame = Buffer.alloc(14);
     frame.set([0x82, 0xff]);
-    frame.writeBigUInt64BE(65n * 1024n * 1024n, 2);
-    socket.write(frame);
+    frame.writeBigUInt64BE(BigInt(bytes), 2);
+    return frame;
+  }
+
+  it("breaks a WebSocket off for whose frames there is no memory, and has it again after", async () => {
+    await begin({ ...watched, limits: { bodyBytes: 300_000 } });
+    // One that ends in the middle of a frame gives back what it took.
+    const leaving = await webSocket("/bye");
+    leaving.write(Buffer.concat([frameHead(400_000), Buffer.alloc(290_000)]));
+    await world.host.until(() => world.host.of("request.finished").length === 1);
+    for (const bytes of [500_000, 100_000, 500_000]) {
+      const [before, finished] = [seen.length, world.host.of("request.finished").length];
+      const socket = await webSocket();
+      socket.write(Buffer.concat([frameHead(bytes), Buffer.alloc(bytes - 1)]));
+      if (bytes < 300_000) {
+        socket.write(Buffer.alloc(1));
+        while (seen.length === before) await new Promise((resolve) => setTimeout(resolve, 5));
+        socket.destroy();
+        continue;
+      }
+      await once(socket, "close");
+      await world.host.until(() => world.host.of("request.finished").length > finished);
+      const { error } = world.host.of("request.finished").at(-1) ?? {};
+      assert.match(error ?? "", /no memory for the frames/);
+      assert.equal(seen.length, before);
+    }
+    await isServed();
+  });
+
+  it("breaks a WebSocket off whose frame is larger than what is looked into, and tells why", async () => {
+    await begin(watched);
+    const socket = await webSocket();
+    socket.write(frameHead(65 * 1024 * 1024));
     await once(socket, "close");
     await world.host.until(() => world.host.of("request.finished").length === 1);
     assert.match(world.host.of("request.finished")[0]?.error ?? "", /too large to be looked into/);

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import fc from "fast-check";
-import { callFacts, decodeBody } from "../../src/node/broker/callFacts.ts";
+import { callFacts } from "../../src/node/broker/callFacts.ts";
+import { decodeBody } from "../../src/node/broker/contentDecoding.ts";
+import { SharedBytes } from "../../src/node/broker/doorLimits.ts";
 import { encodingOf, type Header } from "../../src/node/broker/headers.ts";
 import { webSocketFilter } from "../../src/node/broker/webSocketFrames.ts";
 import { Vault } from "../../src/node/secrets/vault.ts";
@@ -99,6 +101,20 @@ describe("bodies, whatever comes", () => {
     );
   });
 
+  it("are not decoded when something stands behind their end, where some origin reads on", () => {
+    const text = (bytes: Uint8Array | undefined) => bytes && Buffer.from(bytes).toString();
+    const ends = [Buffer.alloc(8), Buffer.concat([Buffer.alloc(8), gzipSync("hidden")])];
+    const codings = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync };
+    for (const [encoding, encode] of Object.entries(codings)) {
+      assert.equal(text(decodeBody(encode("seen"), encoding, true)), "seen", encoding);
+      for (const end of ends) {
+        assert.equal(decodeBody(Buffer.concat([encode("seen"), end]), encoding, true), undefined);
+      }
+    }
+    const members = Buffer.concat([gzipSync("one,"), gzipSync("two")]);
+    assert.equal(text(decodeBody(members, "gzip", true)), "one,two");
+  });
+
   it("are never taken for plain when any of their encodings is not", () => {
     const token = fc.constantFrom("gzip", "identity", "br", "zstd", "", " GZIP ", "x-gzip");
     fc.assert(
@@ -120,10 +136,9 @@ describe("frames of a WebSocket, whatever comes", () => {
 
   /** Runs pieces through a filter that scrubs; gives what came out, or the error that ended it. */
   async function filtered(pieces: readonly Uint8Array[]): Promise<Buffer | Error> {
-    const filter = webSocketFilter({
-      message: () => vault.scrubber(),
-      control: (payload) => payload,
-    });
+    const memory = new SharedBytes(1e9);
+    const passes = { message: () => vault.scrubber(), control: (payload: Buffer) => payload };
+    const filter = webSocketFilter(passes, memory);
     const out: Buffer[] = [];
     filter.on("data", (chunk: Buffer) => out.push(chunk));
     const ended = new Promise<Buffer | Error>((resolve) => {

@@ -1,9 +1,17 @@
 import { createHash, type Hash } from "node:crypto";
 import { open, rm, type FileHandle } from "node:fs/promises";
 import type { Readable } from "node:stream";
-import type { BodyMemory } from "./doorLimits.ts";
+import type { SharedBytes } from "./doorLimits.ts";
 
-const largestSpooled = 2 * 1024 ** 3;
+/** Where held bodies may go, and how many bytes of one: what all of them share is counted in `shared`, and given back by
+ * whoever removes the file. */
+export interface SpoolRoom {
+  readonly mostOfOne: number;
+  readonly shared: SharedBytes;
+}
+
+/** A body for which there is no room on the disk: it cannot be held, and does not go out. */
+export class TooLargeToHold extends Error {}
 
 /** A body taken in whole: in memory, or in a 0600 file of ours. */
 export interface WholeBody {
@@ -27,13 +35,13 @@ export type Taken =
  */
 export class BodyIntake {
   readonly #source: Readable;
-  readonly #memory: BodyMemory;
+  readonly #memory: SharedBytes;
   #counted = 0;
   readonly #chunks: Buffer[] = [];
   #length = 0;
   #ended: boolean;
 
-  constructor(source: Readable, hasBody: boolean, memory: BodyMemory) {
+  constructor(source: Readable, hasBody: boolean, memory: SharedBytes) {
     this.#source = source;
     this.#memory = memory;
     this.#ended = !hasBody;
@@ -69,8 +77,9 @@ export class BodyIntake {
     return this.#source;
   }
 
-  /** Takes the whole body: up to `memory` bytes in memory, the rest in `file` (created exclusively, 0600). */
-  async spool(file: string, memory: number): Promise<WholeBody> {
+  /** Takes the whole body: up to `memory` bytes in memory, the rest in `file` (created exclusively, 0600). Rejects with
+   * {@link TooLargeToHold} where there is no room. */
+  async spool(file: string, memory: number, room: SpoolRoom): Promise<WholeBody> {
     await this.peek(memory, Number.POSITIVE_INFINITY);
     const hash = createHash("sha256");
     const taken = this.#joined();
@@ -80,7 +89,7 @@ export class BodyIntake {
     }
     const handle = await open(file, "wx", 0o600);
     try {
-      const bytes = await this.#spoolInto(handle, hash).catch(async (error: unknown) => {
+      const bytes = await this.#spoolInto(handle, hash, room).catch(async (error: unknown) => {
         // Of a client that broke off, or sends too much, nothing may stay on the disk.
         await rm(file, { force: true });
         throw error;
@@ -94,18 +103,27 @@ export class BodyIntake {
     }
   }
 
-  async #spoolInto(handle: FileHandle, hash: Hash): Promise<number> {
-    const start = this.#joined();
-    await handle.writeFile(start);
-    let bytes = start.length;
-    if (this.#ended) return bytes;
-    for await (const chunk of this.#source as AsyncIterable<Buffer>) {
-      hash.update(chunk);
-      await handle.writeFile(chunk);
+  async #spoolInto(handle: FileHandle, hash: Hash, room: SpoolRoom): Promise<number> {
+    let bytes = 0;
+    const write = async (chunk: Buffer): Promise<void> => {
       bytes += chunk.length;
-      if (bytes > largestSpooled) throw new Error("the body is too large to be held (2 GiB)");
+      room.shared.take(chunk.length);
+      if (bytes > room.mostOfOne) throw new TooLargeToHold("the body is too large to be held");
+      if (room.shared.full) throw new TooLargeToHold("too much waits for a person already");
+      await handle.writeFile(chunk);
+    };
+    try {
+      await write(this.#joined());
+      if (this.#ended) return bytes;
+      for await (const chunk of this.#source.iterator({ destroyOnReturn: false })) {
+        hash.update(chunk as Buffer);
+        await write(chunk as Buffer);
+      }
+      return bytes;
+    } catch (error) {
+      room.shared.give(bytes);
+      throw error;
     }
-    return bytes;
   }
 
   /** Waits for bytes, the end, an error or the stall; true unless it stalled. */

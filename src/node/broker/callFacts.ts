@@ -1,7 +1,7 @@
-import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
 import { parseBody } from "../../core/policy/body/parseBody.ts";
 import type { CallFacts } from "../../core/policy/judge.ts";
 import { classBeforeLookup } from "./addresses.ts";
+import { decodeBody } from "./contentDecoding.ts";
 import { withAncestry } from "./gitPack.ts";
 import type { Header } from "./headers.ts";
 import { encodingOf } from "./headers.ts";
@@ -24,9 +24,6 @@ export interface FactParts {
   readonly secrets: readonly string[];
   readonly modelHost: boolean;
 }
-
-/** A body decoded larger than this is not worth the memory: it is held as opaque. */
-const decodedLimit = 16 * 1024 * 1024;
 
 /** Builds what the policy sees of one HTTP call. */
 export function callFacts(parts: FactParts): CallFacts {
@@ -115,25 +112,6 @@ export function factsOfUrl(
     secrets: [],
     modelHost: false,
   });
-}
-
-/** Undoes the content encoding (see `encodingOf`) of a whole body; `undefined` when that is not possible. */
-export function decodeBody(
-  bytes: Uint8Array,
-  encoding: string,
-  complete: boolean,
-): Uint8Array | undefined {
-  if (encoding === "" || bytes.length === 0) return bytes;
-  if (!complete) return undefined;
-  const options = { maxOutputLength: decodedLimit };
-  try {
-    if (encoding === "gzip" || encoding === "x-gzip") return gunzipSync(bytes, options);
-    if (encoding === "deflate") return inflateSync(bytes, options);
-    if (encoding === "br") return brotliDecompressSync(bytes, options);
-  } catch {
-    return undefined; // Malformed or too large: held as opaque, never let through unread.
-  }
-  return undefined;
 }
 
 const decoder = new TextDecoder("utf-8", { fatal: true });

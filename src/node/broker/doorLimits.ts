@@ -7,16 +7,22 @@ export interface DoorLimits {
   readonly streams: number;
   /** Bytes of bodies that are in memory because they are judged, or wait for a person after it. */
   readonly bodyBytes: number;
+  /** Bytes on the disk of one body that waits for a person, and of all of them. */
+  readonly heldBytes: number;
+  readonly allHeldBytes: number;
 }
 
 export const doorLimits: DoorLimits = {
   connections: 2048,
   streams: 256,
   bodyBytes: 512 * 1024 * 1024,
+  heldBytes: 2 * 1024 ** 3,
+  allHeldBytes: 8 * 1024 ** 3,
 };
 
-/** Memory that the bodies of all calls share: without it, calls at once times bytes of each is more than a machine has. */
-export class BodyMemory {
+/** Memory, or room on the disk, that all calls share: without it, calls at once times bytes of each is more than a machine
+ * has. */
+export class SharedBytes {
   readonly #most: number;
   #used = 0;
 

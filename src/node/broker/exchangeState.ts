@@ -4,7 +4,7 @@ import type { BrokerHost } from "../../runtime/ports.ts";
 import type { Vault } from "../secrets/vault.ts";
 import type { Resolve } from "./addresses.ts";
 import type { BodyIntake, Taken } from "./bodyIntake.ts";
-import type { BodyMemory } from "./doorLimits.ts";
+import type { SharedBytes } from "./doorLimits.ts";
 import type { HeldCalls } from "./heldCalls.ts";
 import type { IncomingCall } from "./incomingCall.ts";
 import type { Upstream } from "./outgoingCall.ts";
@@ -26,7 +26,7 @@ export interface ExchangeParts {
   readonly resolve: Resolve;
   readonly isModelHost: (facts: { readonly host: string; readonly port: number }) => boolean;
   readonly held: HeldCalls;
-  readonly memory: BodyMemory;
+  readonly memory: SharedBytes;
   readonly waiting: Waiting;
   /** A call may go out: it counts against the limits of the task. */
   readonly onPassed?: (facts: CallFacts) => void;

@@ -2,8 +2,12 @@ import { mkdir } from "node:fs/promises";
 import path from "node:path";
 import type { Entry } from "../../core/journal/entry.ts";
 import type { BrokerHost, Decision, HoldRequest } from "../../runtime/ports.ts";
-import { dropBody, dropHold, savedHolds, saveHold } from "./heldFiles.ts";
+import type { SpoolRoom } from "./bodyIntake.ts";
+import { doorLimits, SharedBytes, type DoorLimits } from "./doorLimits.ts";
+import { dropBody, dropHold, dropOrphans, savedHolds, saveHold } from "./heldFiles.ts";
 import { payloadHash, sameCallKey, shownPayload, type HeldPayload } from "./heldPayload.ts";
+
+type HeldLimits = Pick<DoorLimits, "heldBytes" | "allHeldBytes">;
 
 /** One held call and what became of it. */
 interface Held {
@@ -49,8 +53,16 @@ export class HeldCalls {
   /** Likenesses of calls that a person approved for the transaction. */
   readonly #approved = new Set<string>();
   readonly #shut = new AbortController();
+  /** Of bodies that are too large to stay in memory. */
+  readonly room: SpoolRoom;
 
-  private constructor(host: BrokerHost, directory: string, source: "broker" | "mcp") {
+  private constructor(
+    host: BrokerHost,
+    directory: string,
+    source: "broker" | "mcp",
+    limits: HeldLimits,
+  ) {
+    this.room = { mostOfOne: limits.heldBytes, shared: new SharedBytes(limits.allHeldBytes) };
     this.#host = host;
     this.#directory = directory;
     this.#source = source;
@@ -61,10 +73,11 @@ export class HeldCalls {
     host: BrokerHost,
     stateDir: string,
     source: "broker" | "mcp" = "broker",
+    limits: HeldLimits = doorLimits,
   ): Promise<HeldCalls> {
     const directory = path.join(stateDir, "held");
     await mkdir(directory, { recursive: true, mode: 0o700 });
-    const calls = new HeldCalls(host, directory, source);
+    const calls = new HeldCalls(host, directory, source, limits);
     await calls.#takeUp();
     return calls;
   }
@@ -90,7 +103,7 @@ export class HeldCalls {
     const known = this.#held.get(key);
     const joins = known?.spent === false;
     const held = joins ? known : this.#open(key, payload, opening);
-    if (joins) await dropBody(payload);
+    if (joins) await this.#dropBody(payload);
     const decision = await abortable(held.decision, AbortSignal.any([signal, this.#shut.signal]));
     if (held.spent) return { kind: "spent" };
     if (decision.decision !== "approve") {
@@ -108,8 +121,7 @@ export class HeldCalls {
       request: held.request,
       by,
     });
-    const done = async (): Promise<void> =>
-      await dropHold(this.#directory, held.request, held.payload);
+    const done = async (): Promise<void> => await this.#drop(held.request, held.payload);
     return { kind: "approved", payload: held.payload, scope: decision.scope, done };
   }
 
@@ -146,15 +158,30 @@ export class HeldCalls {
 
   async #forget(key: string, held: Held): Promise<void> {
     if (this.#held.get(key) === held) this.#held.delete(key);
-    await dropHold(this.#directory, held.request, held.payload);
+    await this.#drop(held.request, held.payload);
+  }
+
+  /** Removes what a decided hold left on the disk. */
+  async #drop(request: string, payload: HeldPayload): Promise<void> {
+    await dropHold(this.#directory, request);
+    await this.#dropBody(payload);
+  }
+
+  async #dropBody({ body }: HeldPayload): Promise<void> {
+    if (body.file === undefined) return;
+    await dropBody(body.file);
+    this.room.shared.give(body.bytes);
   }
 
   async #takeUp(): Promise<void> {
     const earlier = earlierHolds(this.#host.earlier?.() ?? []);
-    for (const saved of await savedHolds(this.#directory)) {
+    const written = await savedHolds(this.#directory);
+    await dropOrphans(this.#directory, written);
+    for (const saved of written) {
       const past = earlier.get(saved.request);
       const decision = past === undefined || past.spent ? undefined : this.#decisionOn(past);
-      if (decision === undefined) await dropHold(this.#directory, saved.request, saved.payload);
+      if (saved.payload.body.file !== undefined) this.room.shared.take(saved.payload.body.bytes);
+      if (decision === undefined) await this.#drop(saved.request, saved.payload);
       else
         this.#add(sameCallKey(saved.payload), {
           ...saved,

@@ -81,17 +81,21 @@ function parsedJson(text: string): unknown {
   }
 }
 
-/** Removes what a decided hold left on disk. */
-export async function dropHold(
-  directory: string,
-  request: string,
-  payload: HeldPayload,
-): Promise<void> {
+/** Removes what is written down of a hold; its body has a file of its own. */
+export async function dropHold(directory: string, request: string): Promise<void> {
   await rm(fileOf(directory, request), { force: true });
-  await dropBody(payload);
 }
 
 /** Removes a spooled body. */
-export async function dropBody(payload: HeldPayload): Promise<void> {
-  if (payload.body.file !== undefined) await rm(payload.body.file, { force: true });
+export async function dropBody(file: string): Promise<void> {
+  await rm(file, { force: true });
+}
+
+/** Removes the bodies that no written hold has: a process ended while they came in. */
+export async function dropOrphans(directory: string, saved: readonly SavedHold[]): Promise<void> {
+  const owned = new Set(saved.map(({ payload }) => payload.body.file));
+  for (const name of await readdir(directory)) {
+    const file = path.join(directory, name);
+    if (name.endsWith(".body") && !owned.has(file)) await dropBody(file);
+  }
 }

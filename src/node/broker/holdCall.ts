@@ -1,5 +1,6 @@
 import type { CallFacts, Judgement } from "../../core/policy/judge.ts";
 import { approvalCover } from "../../core/policy/policyBook.ts";
+import { TooLargeToHold } from "./bodyIntake.ts";
 import type { Exchange } from "./exchangeState.ts";
 import { likenessOf } from "./exchangeState.ts";
 import type { HeldPayload } from "./heldPayload.ts";
@@ -22,6 +23,7 @@ export type HoldOutcome =
 export async function holdCall(one: Exchange): Promise<HoldOutcome> {
   const { call, parts, judgement, facts } = one;
   const payload = await takePayload(one);
+  if ("code" in payload) return { kind: "refusal", refusal: payload };
   const { keepAliveSeconds, answerAfterSeconds } = parts.waiting;
   const keepAlive = startKeepAlive(call, keepAliveSeconds);
   const patience = patienceOf(call.gone.signal, answerAfterSeconds);
@@ -63,9 +65,16 @@ function ruleToAdd(facts: CallFacts, judgement: Judgement): { readonly ruleToAdd
   return cover.kind === "rule" ? { ruleToAdd: JSON.stringify(cover.rule) } : {};
 }
 
-async function takePayload(one: Exchange): Promise<HeldPayload> {
+async function takePayload(one: Exchange): Promise<HeldPayload | Refusal> {
   const { call, parts, intake } = one;
-  const body = await intake.spool(parts.held.spoolFile(one.id), heldInMemory);
+  const { held } = parts;
+  let body;
+  try {
+    body = await intake.spool(held.spoolFile(one.id), heldInMemory, held.room);
+  } catch (error) {
+    if (error instanceof TooLargeToHold) return tooLarge(one, error);
+    throw error;
+  }
   const framing = body.bytes === 0 ? emptyFraming(call.method) : { bytes: body.bytes };
   return {
     method: call.method,
@@ -73,6 +82,18 @@ async function takePayload(one: Exchange): Promise<HeldPayload> {
     url: `${one.facts.scheme}://${authorityText(call.authority, call.scheme === "https" ? 443 : 80)}${targetText(call.target)}`,
     headers: outgoingHeaders(one, framing),
     body,
+  };
+}
+
+/** Nothing of it was sent, and nothing of it stays. */
+function tooLarge(one: Exchange, error: TooLargeToHold): Refusal {
+  return {
+    status: 413,
+    code: "too-large",
+    message: `${one.judgement.reason}; ${error.message}.`,
+    advice: "Send less at once, or have the open holds decided first.",
+    rule: one.judgement.rule,
+    request: one.id,
   };
 }
 

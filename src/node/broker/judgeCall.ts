@@ -2,7 +2,8 @@ import type { CallFacts, Judgement } from "../../core/policy/judge.ts";
 import type { BrokerHost } from "../../runtime/ports.ts";
 import type { Vault } from "../secrets/vault.ts";
 import type { BodyIntake, Taken } from "./bodyIntake.ts";
-import { callFacts, decodeBody } from "./callFacts.ts";
+import { callFacts } from "./callFacts.ts";
+import { canDecode, decodeBody } from "./contentDecoding.ts";
 import type { Exchange, ExchangeParts } from "./exchangeState.ts";
 import { foreignCredential } from "./foreignCredential.ts";
 import { encodingOf } from "./headers.ts";
@@ -51,7 +52,7 @@ export async function judgeCall(
   });
   const judgement =
     secretFloor(call, parts, head, taken, decoded, facts) ??
-    addressFloor(facts, parts.judge(facts));
+    searchFloor(call, parts, taken, facts, addressFloor(facts, parts.judge(facts)));
   // Counted before anything is awaited: of calls that come together each sees the one before.
   if (judgement.verdict === "allow") parts.onPassed?.(facts);
   const tool = await causeOf(parts.host, judgement);
@@ -138,6 +139,27 @@ function secretFloor(
         `${foreign} is not the credential bound to ${place}`,
         place,
       );
+}
+
+/** A body that passes without having been read must be one that can be searched while it does. The agent's own model is
+ * told everything anyway, and some agents compress for it in ways that not every Node undoes. */
+function searchFloor(
+  call: IncomingCall,
+  parts: ExchangeParts,
+  taken: Taken,
+  facts: CallFacts,
+  judgement: Judgement,
+): Judgement {
+  if (judgement.verdict !== "allow" || taken.state === "complete" || facts.modelHost)
+    return judgement;
+  const encoding = encodingOf(call.headers);
+  if (parts.vault.empty || canDecode(encoding)) return judgement;
+  return {
+    ...judgement,
+    verdict: "hold",
+    rule: "floor.unsearchable",
+    reason: `the body is encoded as ${encoding}, which cannot be searched for secrets`,
+  };
 }
 
 /** Origins decode what proxies have decoded before: each time something else may stand there. */

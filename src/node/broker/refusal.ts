@@ -67,6 +67,7 @@ function reasonOf(status: number): string {
     400: "Bad Request",
     403: "Forbidden",
     409: "Conflict",
+    413: "Content Too Large",
     421: "Misdirected Request",
     502: "Bad Gateway",
     503: "Service Unavailable",

@@ -1,7 +1,7 @@
-import type { Duplex, Readable } from "node:stream";
-import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
+import type { Readable } from "node:stream";
 import type { ByteReplacer } from "../secrets/byteMatcher.ts";
 import type { Vault } from "../secrets/vault.ts";
+import { decoderFor } from "./contentDecoding.ts";
 import { encodingOf, endToEnd, trailersOf, withoutHeaders, type Header } from "./headers.ts";
 import type { IncomingCall } from "./incomingCall.ts";
 import type { UpstreamAnswer } from "./outgoingCall.ts";
@@ -48,14 +48,6 @@ function decoded(answer: UpstreamAnswer): Readable {
   if (decoder === undefined) return answer.body;
   answer.body.once("error", (error) => decoder.destroy(error));
   return answer.body.pipe(decoder);
-}
-
-function decoderFor(encoding: string): Duplex | "unknown" | undefined {
-  if (encoding === "") return undefined;
-  if (encoding === "gzip" || encoding === "x-gzip") return createGunzip();
-  if (encoding === "deflate") return createInflate();
-  if (encoding === "br") return createBrotliDecompress();
-  return "unknown";
 }
 
 /** Moves the bytes of one answer with back-pressure and without delay, then the trailers. What comes with the end (the

@@ -3,8 +3,9 @@ import type { Readable } from "node:stream";
 import { SecretLeak, type Destination as SecretDestination } from "../secrets/vault.ts";
 import type { Vault } from "../secrets/vault.ts";
 import type { CheckedAddresses } from "./addresses.ts";
+import { canDecode, decodedWatch } from "./contentDecoding.ts";
 import { recordFinished, type Exchange } from "./exchangeState.ts";
-import { headerOf, withHeader, withoutHeaders, type Header } from "./headers.ts";
+import { encodingOf, headerOf, withHeader, withoutHeaders, type Header } from "./headers.ts";
 import type { HeldPayload } from "./heldPayload.ts";
 import { emptyFraming, outgoingHeaders, type Framing } from "./outgoingHead.ts";
 import { relayAnswer } from "./relayAnswer.ts";
@@ -144,7 +145,7 @@ function streamed(
   // Trailers are no part of what a person was shown, so a held call goes out without.
   const trailers = (): readonly Header[] => (isHeld ? [] : one.call.trailers());
   const count = (bytes: number): void => void (one.counted.sent += bytes);
-  const stream = fillingStream(source, pass, used, count, () => {
+  const stream = fillingStream(searched(one, source), pass, used, count, () => {
     const leaked = vault.leakIn(JSON.stringify(trailers())) ?? vault.leakInBasic(trailers());
     if (leaked !== undefined) throw new SecretLeak(leaked);
   });
@@ -152,6 +153,19 @@ function streamed(
     body: { kind: "stream", stream, trailers },
     framing: keepsLength && length !== undefined ? { bytes: length } : "chunked",
   };
+}
+
+/** An encoded body has nothing to fill, and is searched as what it means. */
+function searched(one: Exchange, source: Readable): Readable {
+  const { vault } = one.parts;
+  const encoding = encodingOf(one.call.headers);
+  if (vault.empty || encoding === "" || !canDecode(encoding)) return source;
+  const watch = decodedWatch(encoding, vault.watch());
+  source.once("error", (error) => watch.destroy(error));
+  source.once("close", () => {
+    if (!source.readableEnded) watch.destroy(new Error("the client broke off"));
+  });
+  return source.pipe(watch);
 }
 
 function bodyEscape(one: Exchange): "json" | "percent" | "none" {

@@ -6,7 +6,7 @@ import { cachedResolve, resolveWithHost, type Resolve } from "./addresses.ts";
 import { createCertificateAuthority, type CertificateAuthority } from "./certificates.ts";
 import { createDialler, type DialOverrides } from "./dial.ts";
 import { Door } from "./door.ts";
-import { BodyMemory, doorLimits, type DoorLimits } from "./doorLimits.ts";
+import { SharedBytes, doorLimits, type DoorLimits } from "./doorLimits.ts";
 import { sandboxEnvironment, writeCaFiles } from "./environment.ts";
 import type { Waiting } from "./exchangeState.ts";
 import { HeldCalls } from "./heldCalls.ts";
@@ -61,8 +61,8 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   await writeCaFiles(options.caFilesDir, certificates.certificate);
   const dialler = createDialler(overrides.proxyFor ?? proxyFromEnvironment(process.env), overrides);
   const upstream = createUpstream(dialler);
-  const held = await HeldCalls.open(host, options.stateDir);
   const limits = { ...doorLimits, ...options.limits };
+  const held = await HeldCalls.open(host, options.stateDir, "broker", limits);
   const door = new Door(
     {
       host,
@@ -72,7 +72,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
       resolve: cachedResolve(overrides.resolve ?? resolveWithHost),
       isModelHost: modelHostTest(modelHosts),
       held,
-      memory: new BodyMemory(limits.bodyBytes),
+      memory: new SharedBytes(limits.bodyBytes),
       waiting: { ...options.waiting, keepAliveSeconds: options.waiting?.keepAliveSeconds ?? 15 },
       ...(options.onPassed === undefined ? {} : { onPassed: options.onPassed }),
       ...(options.onRuleApproved === undefined ? {} : { onRuleApproved: options.onRuleApproved }),

@@ -66,7 +66,7 @@ async function relay(
   origin: Switched,
   used: UsedSecrets,
 ): Promise<string | undefined> {
-  const { vault } = one.parts;
+  const { vault, memory } = one.parts;
   const { socket } = origin;
   const destination = one.facts;
   client.on("data", (chunk: Buffer) => (one.counted.sent += chunk.length));
@@ -74,37 +74,42 @@ async function relay(
   const outward = vault.empty
     ? client
     : client.pipe(
-        webSocketFilter({
-          message: (first) => {
-            const json = /^\s*[[{"]/.test(first.toString("latin1", 0, 16));
-            const escape = json ? "json" : "none";
-            return vault.outgoing(destination, "body", escape, used.at("websocket"));
+        webSocketFilter(
+          {
+            message: (first) => {
+              const json = /^\s*[[{"]/.test(first.toString("latin1", 0, 16));
+              const escape = json ? "json" : "none";
+              return vault.outgoing(destination, "body", escape, used.at("websocket"));
+            },
+            control: (payload) => {
+              const leaked = vault.leakIn(payload);
+              if (leaked !== undefined) throw new SecretLeak(leaked);
+              return payload;
+            },
+            // The use is durable before the bytes that carry the value go on.
+            ready: () => (used.isPending ? used.durable() : undefined),
           },
-          control: (payload) => {
-            const leaked = vault.leakIn(payload);
-            if (leaked !== undefined) throw new SecretLeak(leaked);
-            return payload;
-          },
-          // The use is durable before the bytes that carry the value go on.
-          ready: () => (used.isPending ? used.durable() : undefined),
-        }),
+          memory,
+        ),
       );
   const inward = vault.isBound(destination)
     ? socket.pipe(
-        webSocketFilter({
-          message: () => vault.scrubber(),
-          // A placeholder may be longer than such a frame: one that echoes a value goes on empty.
-          control: (payload) =>
-            vault.leakIn(payload) === undefined ? payload : payload.subarray(0, 0),
-        }),
+        webSocketFilter(
+          {
+            message: () => vault.scrubber(),
+            // A placeholder may be longer than such a frame: one that echoes a value goes on empty.
+            control: (payload) =>
+              vault.leakIn(payload) === undefined ? payload : payload.subarray(0, 0),
+          },
+          memory,
+        ),
       )
     : socket;
   outward.pipe(socket);
   inward.pipe(client);
   return await new Promise((resolve, reject) => {
     const stop = (error?: Error): void => {
-      client.destroy();
-      socket.destroy();
+      for (const stream of [client, socket, outward, inward]) stream.destroy();
       if (error instanceof SecretLeak) reject(error);
       else resolve(error?.message);
     };

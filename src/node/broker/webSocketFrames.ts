@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { Transform } from "node:stream";
 import type { ByteReplacer } from "../secrets/byteMatcher.ts";
+import type { SharedBytes } from "./doorLimits.ts";
 
 /** A frame larger than this is not looked into, so it does not pass. */
 const largestFrame = 64 * 1024 * 1024;
@@ -24,8 +25,8 @@ export interface FrameFilter {
 
 /** Runs the frames of one direction of a WebSocket (RFC 6455 §5, no extensions) through a filter: data frames in one
  * pass a message, control frames each by itself. */
-export function webSocketFilter(filter: FrameFilter): Transform {
-  const buffered = new FrameBytes();
+export function webSocketFilter(filter: FrameFilter, memory: SharedBytes): Transform {
+  const buffered = new FrameBytes(memory);
   let pass: ByteReplacer | undefined;
   const filtered = (frame: Frame): Buffer => {
     if (frame.opcode >= 8) return encodeFrame(frame, filter.control(frame.payload));
@@ -40,6 +41,7 @@ export function webSocketFilter(filter: FrameFilter): Transform {
     transform(chunk: Buffer, _encoding, done) {
       const out: Buffer[] = [];
       try {
+        if (memory.full) throw new Error("there is no memory for the frames of a WebSocket");
         buffered.add(chunk);
         for (let next = buffered.next(); next !== undefined; next = buffered.next()) {
           out.push(filtered(next));
@@ -58,18 +60,35 @@ export function webSocketFilter(filter: FrameFilter): Transform {
         );
       }
     },
+    destroy(error, done) {
+      buffered.release();
+      done(error);
+    },
   });
 }
 
-/** Bytes of which frames are taken; put together only once a whole frame is there. */
+/** Bytes of which frames are taken; put together only once a whole frame is there. They count among those of all bodies. */
 class FrameBytes {
+  readonly #memory: SharedBytes;
   #chunks: Buffer[] = [];
   #length = 0;
   #wanted = 0;
 
+  constructor(memory: SharedBytes) {
+    this.#memory = memory;
+  }
+
   add(chunk: Buffer): void {
     this.#chunks.push(chunk);
+    this.#memory.take(chunk.length);
     this.#length += chunk.length;
+  }
+
+  /** No more frames are taken. */
+  release(): void {
+    this.#memory.give(this.#length);
+    this.#chunks = [];
+    this.#length = 0;
   }
 
   next(): Frame | undefined {
@@ -79,6 +98,7 @@ class FrameBytes {
     const read = readFrame(bytes);
     const rest = typeof read === "number" ? bytes : bytes.subarray(read.length);
     this.#chunks = rest.length === 0 ? [] : [rest];
+    this.#memory.give(this.#length - rest.length);
     this.#length = rest.length;
     this.#wanted = typeof read === "number" ? read : 0;
     return typeof read === "number" ? undefined : read.frame;

@@ -144,6 +144,11 @@ export class ByteReplacer {
     this.#onMatch = onMatch;
   }
 
+  /** Whether the last bytes may be the beginning of a match. */
+  get holds(): boolean {
+    return this.#tail.length > 0;
+  }
+
   /** The bytes that may go on now. */
   write(chunk: Uint8Array): Buffer {
     return this.#run(chunk, false);

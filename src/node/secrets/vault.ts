@@ -166,6 +166,13 @@ export class Vault {
     });
   }
 
+  /** A pass that only watches: throws {@link SecretLeak} at anything that gives a value away. */
+  watch(): ByteReplacer {
+    return new ByteReplacer(this.#leakMatcher, (pattern) => {
+      throw new SecretLeak(this.#leaks[pattern]?.secret ?? "");
+    });
+  }
+
   /** The same over one short text. */
   fill(
     text: string,
