@@ -2,7 +2,8 @@
  * connect: a program's standard input and output become the two directions of a unix socket. An agent that wants to start
  * a server (of the Model Context Protocol) starts this instead, and talks to the one outside. Two processes, one for each
  * direction, so that neither can wait for the other: the child carries the input and half-closes the socket at its end,
- * the parent carries what comes back and ends with it.
+ * the parent carries what comes back and ends with it. Some agents end a server by its children first: the input is at its
+ * end then, too.
  */
 #include "commands.h"
 #include "common.h"
@@ -34,6 +35,16 @@ static void copy(int from, int to) {
     free(buffer);
 }
 
+static volatile sig_atomic_t connected = -1;
+
+/* The child is gone, in whichever way: no more input comes. */
+static void end_input(int signal_number) {
+    (void)signal_number;
+    int kept = errno;
+    shutdown(connected, SHUT_WR);
+    errno = kept;
+}
+
 static int connect_to(const char *path) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     if (strlen(path) >= sizeof address.sun_path) {
@@ -58,6 +69,8 @@ int connect_main(int argc, char **argv) {
         die_errno(EXIT_FAILED, "connect", "cannot write to %s", argv[1]);
     }
     free(greeting);
+    connected = server;
+    signal(SIGCHLD, end_input);
     pid_t child = fork();
     if (child < 0) {
         die_errno(EXIT_FAILED, "connect", "cannot start the second process");

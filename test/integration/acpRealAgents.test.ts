@@ -130,6 +130,29 @@ describe("real agents that speak ACP", () => {
         "execute cancelled: echo begun > begun.txt; sleep 300",
       ]);
     }).timeout(180_000);
+
+    it(`${agent}: ends by itself when its session is over`, async () => {
+      const world = newWorld({ "hello.txt": "hello world\n" });
+      const { env, variable } = agentSessions[agent];
+      const model = await startScriptedModel({ main: [{ text: "All done." }] });
+      try {
+        const { code, stdout, stderr } = await world.run(
+          ["run", "--agent", "acp", "--prompt", "Go.", "--", agentProgram(agent), ...args],
+          { env: { ...env(model.url, realKey), [variable]: agentProgram(agent) } },
+        );
+        assert.equal(code, 0, stderr);
+        assert.match(stdout, /All done\./);
+      } finally {
+        await model.close();
+      }
+      const entries = await world.entries();
+      const itself = entries.find((entry) => entry.kind === "process.exec");
+      const exit = entries.find(
+        (entry) => entry.kind === "process.exit" && entry.pid === itself?.pid,
+      );
+      assert.ok(exit?.kind === "process.exit");
+      assert.deepEqual([exit.exitCode, exit.signal], [0, undefined], "nobody had to end it");
+    }).timeout(120_000);
   }
 });
 

@@ -63,7 +63,11 @@ fs.statSync = (path, ...rest) => {
 syncBuiltinESMExports();
 `;
 
-const preloadPlace = "/etc/gemini-cli/owner.cjs";
+/** In a session the end of its input leaves Gemini CLI idle when its servers run; told by a signal it cleans up and goes. */
+const farewellPreload = `process.stdin.once("end", () => process.kill(process.pid, "SIGTERM"));
+`;
+
+const preloadPlace = "/etc/gemini-cli/preload.cjs";
 
 const codeAssist = "https://cloudcode-pa.googleapis.com";
 
@@ -141,6 +145,7 @@ export const gemini: AgentAdapter = {
     const names = ["GOOGLE_GEMINI_BASE_URL", "CODE_ASSIST_ENDPOINT", "GEMINI_MODEL"];
     const seeded = `${sandboxHome}/.gemini/oauth_creds.json`;
     const start = startOf(found, request.env);
+    const preload = `${ownerPreload}${request.session === true ? farewellPreload : ""}`;
     const launch = launchOf(request, {
       program: found,
       argv: argumentsOf(start.argv, request),
@@ -158,7 +163,7 @@ export const gemini: AgentAdapter = {
           content: managed(selectedType, request),
           mode: 0o644,
         },
-        { path: preloadPlace, content: ownerPreload, mode: 0o644 },
+        { path: preloadPlace, content: preload, mode: 0o644 },
         ...(login === undefined ? [] : [{ path: seeded, content: login, mode: 0o600 }]),
       ],
       modelHosts: models.map(authorityOf),
