@@ -168,15 +168,69 @@ static int open_within(pid_t pid, int root, const char *path) {
     return file;
 }
 
+/* Whether a path names nothing for the process either. It is so where the deepest directory of it that is there lacks the
+ * next name. What is there and leads nowhere may lead somewhere for the process: `self` in proc is another for each reader. */
+static bool surely_missing(pid_t pid, int root, const char *path) {
+    char parent[PAGE_BYTES];
+    snprintf(parent, sizeof parent, "%s", path);
+    for (;;) {
+        char *slash = strrchr(parent, '/');
+        const char *name = slash == NULL ? parent : slash + 1;
+        struct stat stat;
+        if (slash == NULL || name[0] == '\0' || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) {
+            return false;
+        }
+        *slash = '\0';
+        int directory = open_within(pid, root, slash == parent ? "/" : parent);
+        if (directory >= 0) {
+            bool missing = fstatat(directory, name, &stat, AT_SYMLINK_NOFOLLOW) != 0 && (errno == ENOENT || errno == ENOTDIR);
+            close(directory);
+            return missing;
+        }
+        if (errno != ENOENT) {
+            return errno == ENOTDIR;
+        }
+    }
+}
+
+/* A link of proc that is the process's own, not of whoever reads it; NULL: another path. */
+static const char *own_link(const char *path) {
+    static const char *const places[] = {"/proc/self/", "/proc/thread-self/"};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        size_t length = strlen(places[i]);
+        const char *rest = path + length;
+        if (strncmp(path, places[i], length) == 0 &&
+            (strcmp(rest, "exe") == 0 || (strncmp(rest, "fd/", 3) == 0 && strspn(rest + 3, "0123456789") == strlen(rest + 3)))) {
+            return rest;
+        }
+    }
+    return NULL;
+}
+
+/* Where relative paths begin; false when that has no path any more. */
+static bool base_of(pid_t pid, int directory, const char *cwd, char *base, size_t capacity) {
+    static const char gone[] = " (deleted)";
+    char link[64];
+    if (directory == AT_FDCWD) {
+        snprintf(base, capacity, "%s", cwd);
+    } else {
+        snprintf(link, sizeof link, "/proc/%d/fd/%d", pid, directory);
+        ssize_t count = readlink(link, base, capacity - 1);
+        base[count < 0 ? 0 : count] = '\0';
+    }
+    size_t length = strlen(base);
+    return length < sizeof gone || strcmp(base + length - (sizeof gone - 1), gone) != 0;
+}
+
 int memory_open(pid_t pid, int root, int directory, const char *path, const char *cwd, struct text *resolved) {
     char own[PAGE_BYTES];
-    int file;
-    if (path[0] == '\0' || strncmp(path, "/proc/self/", 11) == 0 || strncmp(path, "/proc/thread-self/", 18) == 0) {
-        /* A descriptor (fexecve), or the proc of whoever asks, which is not ours. */
-        if (path[0] == '\0') {
-            snprintf(own, sizeof own, "/proc/%d/fd/%d", pid, directory);
+    const char *link = own_link(path);
+    int file = -1;
+    if (path[0] == '\0' || link != NULL) {
+        if (link != NULL) {
+            snprintf(own, sizeof own, "/proc/%d/%s", pid, link);
         } else {
-            snprintf(own, sizeof own, "/proc/%d/%s", pid, strchr(path + 6, '/') + 1);
+            snprintf(own, sizeof own, "/proc/%d/fd/%d", pid, directory); /* fexecve */
         }
         file = open(own, O_PATH | O_CLOEXEC);
         if (file < 0) {
@@ -185,27 +239,19 @@ int memory_open(pid_t pid, int root, int directory, const char *path, const char
         }
         return file;
     }
-    const char *base = cwd;
-    char held[PAGE_BYTES];
-    if (path[0] != '/' && directory != AT_FDCWD) {
-        snprintf(own, sizeof own, "/proc/%d/fd/%d", pid, directory);
-        ssize_t count = readlink(own, held, sizeof held - 1);
-        held[count < 0 ? 0 : count] = '\0';
-        base = held;
-    }
     struct text absolute = {0};
+    bool known = path[0] == '/' || base_of(pid, directory, cwd, own, sizeof own);
     if (path[0] != '/') {
-        text_format(&absolute, "%s/", base);
+        text_format(&absolute, "%s/", own);
     }
     text_add(&absolute, path);
-    file = open_within(pid, root, absolute.bytes);
-    int error = errno;
+    if (known) {
+        file = open_within(pid, root, absolute.bytes);
+        known = file >= 0 || ((errno == ENOENT || errno == ENOTDIR) && surely_missing(pid, root, absolute.bytes));
+    }
     if (file < 0) {
         text_add(resolved, absolute.bytes);
     }
     text_free(&absolute);
-    if (file < 0) {
-        return error == ENOENT || error == ENOTDIR ? -1 : -2;
-    }
-    return file;
+    return known ? file : -2;
 }

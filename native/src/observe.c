@@ -9,14 +9,15 @@
  * A search along PATH is one notification per candidate; those that are no executable file are not told.
  *
  * Parents. A process is told with its parent, and with `cause`: the nearest ancestor that was told before. Orphans have
- * lost theirs, so the children of a process are noted at its exit_group, when they are still its own: a daemon stays
- * attributed to what started it. One whose parent was killed by a signal is attributed to nothing, and `detached`.
+ * lost theirs, so the children of a process are noted at its exit, when they are still its own: a daemon stays attributed
+ * to what started it. Where no process was begun since the one that ends, which the kernel counts, it has none. One whose parent was killed by a signal is attributed to nothing, and `detached`.
  */
 #include "observeInside.h"
 
 #include "memory.h"
 #include "pidfd.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
@@ -44,6 +45,7 @@ struct observer *observer_new(int listener, pid_t init, pid_t agent, bool one_ro
     observer->agent = agent;
     observer->root = -1;
     observer->one_root = one_root;
+    observer->newest = newest_open();
     observer->emit = emit;
     observer->data = data;
     observer->ends = epoll_create1(EPOLL_CLOEXEC);
@@ -250,37 +252,67 @@ static void exec_noticed(struct observer *observer, const struct seccomp_data *c
     text_free(&line);
 }
 
-/* Notes the children that an ending process leaves, and its code. */
-static void exit_noticed(struct observer *observer, const struct seccomp_data *call, pid_t thread) {
+/* Children of one thread that were not told: they stem from `cause`. */
+static void note_children(struct observer *observer, pid_t group, pid_t thread, pid_t cause) {
     char path[64];
-    char children[4096];
+    int child;
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", group, thread);
+    FILE *children = fopen(path, "re");
+    while (children != NULL && fscanf(children, "%d", &child) == 1) {
+        struct seen *seen = seen_get(observer, child);
+        if (!seen->told) {
+            seen->cause = cause;
+            if (seen->pidfd < 0) {
+                seen_watch(observer, seen, pidfd_of(seen->pid));
+            }
+        }
+    }
+    if (children != NULL) {
+        fclose(children);
+    }
+}
+
+/* A child belongs to the thread that made it. */
+static void note_children_of_all(struct observer *observer, pid_t group, pid_t cause) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task", group);
+    DIR *threads = opendir(path);
+    for (struct dirent *entry; threads != NULL && (entry = readdir(threads)) != NULL;) {
+        if (entry->d_name[0] != '.') {
+            note_children(observer, group, (pid_t)atoi(entry->d_name), cause);
+        }
+    }
+    if (threads != NULL) {
+        closedir(threads);
+    }
+}
+
+/* Notes the code of an ending process, and the children that it leaves. `exit` ends a thread: of the last one it is the same. */
+static void exit_noticed(struct observer *observer, const struct seccomp_data *call, pid_t thread) {
+    bool whole = call->nr == __NR_exit_group;
+    bool childless = newest_is(observer->newest, thread);
     struct seen *self = *seen_find(observer, thread);
-    if (self != NULL && self->told) {
+    pid_t group = thread;
+    pid_t parent = 0;
+    if (self == NULL && (whole || !childless) && read_status(thread, &group, &parent)) {
+        self = *seen_find(observer, group);
+        childless = childless && group == thread;
+    }
+    bool told = self != NULL && self->told;
+    if (told && whole) {
         self->exit_code = (int64_t)(call->args[0] & 0xff);
         self->ended = monotonic_ms();
         self->ended_at = now_ms();
     }
-    snprintf(path, sizeof path, "/proc/%d/task/%d/children", thread, thread);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd < 0 ? 0 : read(fd, children, sizeof children - 1);
-    if (fd >= 0) {
-        close(fd);
-    }
-    children[got < 0 ? 0 : got] = '\0';
-    if (got > 0) {
-        pid_t group = thread;
-        pid_t parent = 0;
-        read_status(thread, &group, &parent);
-        pid_t cause = self != NULL && self->told ? thread : find_cause(observer, thread, parent);
-        char *rest = children;
-        for (long child; cause != 0 && (child = strtol(rest, &rest, 10)) > 0;) {
-            struct seen *seen = seen_get(observer, (pid_t)child);
-            if (!seen->told) {
-                seen->cause = cause;
-                if (seen->pidfd < 0) {
-                    seen_watch(observer, seen, pidfd_of(seen->pid));
-                }
-            }
+    if (!childless) {
+        if (!told && parent == 0) {
+            read_status(thread, &group, &parent);
+        }
+        pid_t cause = told ? group : find_cause(observer, group, parent);
+        if (cause != 0 && whole) {
+            note_children_of_all(observer, group, cause);
+        } else if (cause != 0) {
+            note_children(observer, group, thread, cause);
         }
     }
     answer(observer, 0);
@@ -295,7 +327,7 @@ void observer_notified(struct observer *observer) {
     /* The answer overwrites nothing of it: kept aside for the calls below all the same. */
     struct seccomp_data call = observer->request->data;
     pid_t thread = (pid_t)observer->request->pid;
-    if (call.nr == __NR_exit_group) {
+    if (call.nr == __NR_exit_group || call.nr == __NR_exit) {
         exit_noticed(observer, &call, thread);
     } else {
         exec_noticed(observer, &call, thread);

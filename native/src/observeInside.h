@@ -14,7 +14,7 @@ struct seen {
     bool told;      /* an exec of it was reported */
     int pidfd;
     double since;
-    int64_t exit_code; /* from exit_group; -1: none */
+    int64_t exit_code; /* as it said itself; -1: it did not */
     double ended;      /* when that was, on the monotonic clock and since the epoch */
     int64_t ended_at;
     struct seen *next;
@@ -27,6 +27,7 @@ struct observer {
     pid_t agent;
     int root; /* the one root directory of all inside, or -1 when they may have others */
     bool one_root;
+    int newest; /* says which process is the newest, or -1 */
     double looked; /* when ends were looked at last */
     void (*emit)(struct text *line, bool urgent, void *data);
     void *data;

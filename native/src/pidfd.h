@@ -15,6 +15,12 @@ bool pidfd_parent(int pidfd, pid_t *parent);
 /* Thread-group id and parent, from /proc/PID/status. */
 bool read_status(pid_t pid, pid_t *group, pid_t *parent);
 
+/* Opens what newest_is asks; -1 when this is not the kernel's own word. */
+int newest_open(void);
+
+/* Whether no process or thread was begun on this machine since that one. False also when that is not known. */
+bool newest_is(int newest, pid_t pid);
+
 /* The wait status of a process that has ended, -1 when this kernel does not tell. `later`: it will be told once the process
  * is reaped. */
 int64_t pidfd_wait_status(int pidfd, pid_t pid, bool *later);

@@ -257,7 +257,7 @@ int seccomp_listen(void) {
     struct filter *filter = must_alloc(sizeof *filter);
     filter->count = 0;
     begin(filter);
-    static const int noticed[] = {__NR_execve, __NR_execveat, __NR_exit_group};
+    static const int noticed[] = {__NR_execve, __NR_execveat, __NR_exit_group, __NR_exit};
     for (size_t i = 0; i < sizeof noticed / sizeof *noticed; i++) {
         jump_equal(filter, (uint32_t)noticed[i], 0, 1);
         answer(filter, SECCOMP_RET_USER_NOTIF);

@@ -2,6 +2,7 @@ import { execFile, execFileSync } from "node:child_process";
 import { createServer } from "node:net";
 import { existsSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { againstTarget, figureOf } from "../support/bench.ts";
 import type { Bench, Figure } from "../support/bench.ts";
@@ -9,6 +10,7 @@ import { root } from "../support/repository.ts";
 import { finish, makeSandboxFixture, nativePath } from "../support/sandboxFixture.ts";
 import type { SandboxFixture } from "../support/sandboxFixture.ts";
 import { sandboxes } from "../../src/node/sandbox/sandboxes.ts";
+import type { Sandbox } from "../../src/runtime/ports.ts";
 import type { SandboxOptions } from "../../src/node/sandbox/sandboxes.ts";
 
 /** Prints the monotonic clock, as the first thing that a program does. */
@@ -103,13 +105,47 @@ async function startFigures(fixture: SandboxFixture): Promise<readonly Figure[]>
   ];
 }
 
+/** A shell that stays, and runs a program `execs` times whenever a line comes: microseconds of each. */
+class ExecLoop {
+  static readonly execs = 10;
+  readonly #sandbox: Sandbox;
+  readonly #answers: AsyncIterator<string>;
+
+  private constructor(sandbox: Sandbox) {
+    this.#sandbox = sandbox;
+    this.#answers = createInterface({ input: sandbox.stdout })[Symbol.asyncIterator]();
+    // A session journals what it hears of: here it is at least read.
+    sandbox.onEvent(() => undefined);
+  }
+
+  static async in(fixture: SandboxFixture, options: Partial<SandboxOptions>): Promise<ExecLoop> {
+    const loop = `while read -r; do begin=$EPOCHREALTIME; for i in {1..${ExecLoop.execs}}; do /bin/true; done; end=$EPOCHREALTIME; echo $((\${end/./} - \${begin/./})); done`;
+    const spec = fixture.spec(["bash", "-c", loop]);
+    return new ExecLoop(await sandboxes({ nativePath, ...options }).launch(spec));
+  }
+
+  async each(): Promise<number> {
+    this.#sandbox.stdin.write("\n");
+    const { value } = (await this.#answers.next()) as { value: string };
+    return Number(value) / ExecLoop.execs;
+  }
+
+  async end(): Promise<void> {
+    this.#sandbox.stdin.end();
+    await this.#sandbox.exited;
+  }
+}
+
 async function execFigures(fixture: SandboxFixture): Promise<readonly Figure[]> {
-  const execs = 100;
-  const loop = `begin=$EPOCHREALTIME; for i in {1..${execs}}; do /bin/true; done; end=$EPOCHREALTIME; echo $(( (\${end/./} - \${begin/./}) ))`;
-  const each = (options: Partial<SandboxOptions>) => async (): Promise<number> =>
-    Number((await inside(fixture, ["bash", "-c", loop], options)).stdout) / execs;
-  // Many short pairs: a pair that something else falls into is far from the median of them.
-  const [seen, unseen] = await interleaved(21, each({}), each({ observe: false }));
+  const seer = await ExecLoop.in(fixture, {});
+  const blind = await ExecLoop.in(fixture, { observe: false });
+  // Both stay, and take turns of some milliseconds: a pair that something else falls into is far from the median of them.
+  const [seen, unseen] = await interleaved(
+    300,
+    () => seer.each(),
+    () => blind.each(),
+  );
+  await Promise.all([seer.end(), blind.end()]);
   const cost = seen.map((sample, index) => sample - (unseen[index] ?? NaN));
   return [
     figureOf("one exec, observed", "µs", seen, "fork, exec and wait of /bin/true"),

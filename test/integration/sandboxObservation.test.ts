@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { sandboxes } from "../../src/node/sandbox/sandboxes.ts";
 import type { Sandbox } from "../../src/runtime/ports.ts";
@@ -74,6 +74,52 @@ describe("sandbox observation", function () {
       const daemon = told.find((event) => event.argv[1] === "marked");
       assert.ok(starter !== undefined && daemon !== undefined);
       assert.equal(daemon.cause, starter.pid);
+    });
+
+    const later = "(time.sleep(0.2), os.execv('/bin/true', ['true', 'marked']))";
+    for (const [leaving, script] of [
+      ["the raw call", `os.fork() or ${later}; libc.syscall(exit_, 0)`],
+      [
+        "a thread that lets the others go on, and then the raw call",
+        `run(lambda: (os.fork() or ${later}, libc.syscall(exit_, 0))); time.sleep(0.1); libc.syscall(exit_, 0)`,
+      ],
+      [
+        "another thread than the one that forked",
+        `run(lambda: (os.fork() or ${later}, time.sleep(5))); time.sleep(0.1); os._exit(0)`,
+      ],
+    ] as const) {
+      it(`keeps the cause of a daemon whose parent leaves by ${leaving}`, async () => {
+        const python = `import ctypes, os, platform, threading, time
+libc = ctypes.CDLL(None)
+exit_ = 93 if platform.machine() == "aarch64" else 60
+run = lambda of: (lambda thread: (thread.start(), thread)[1])(threading.Thread(target=of))
+${script}`;
+        writeFileSync(path.join(fixture.shadow, "leave.py"), python);
+        const ran = await finish(await shell("python3 leave.py; sleep 0.5"));
+        const told = ran.events.filter((event) => event.type === "exec");
+        const starter = told.find((event) => event.argv[0] === "python3");
+        const daemon = told.find((event) => event.argv[1] === "marked");
+        assert.ok(starter !== undefined && daemon !== undefined, ran.stderr);
+        assert.deepEqual([daemon.cause, daemon.detached], [starter.pid, true]);
+      });
+    }
+
+    it("tells programs that are named by a way that only the process itself can go", async () => {
+      // On the host it is no program.
+      const elsewhere = `${fixture.root}.program`;
+      writeFileSync(elsewhere, "");
+      const said = await execs(
+        `//proc/self/root/bin/true way 1
+ln -s /proc/self/root/bin/true link; ./link way 2
+mkdir gone; cd gone; rmdir ../gone; cp /bin/true ../here; ../here way 3
+cd /proc; self/root/bin/true way 4
+cp /bin/true ${elsewhere}; /proc/self/../..${elsewhere} way 5`,
+      );
+      rmSync(elsewhere);
+      assert.deepEqual(
+        said.slice(1).flatMap((line) => /way (\d)$/.exec(line)?.[1] ?? []),
+        ["1", "2", "3", "4", "5"],
+      );
     });
 
     it("sees execs of scripts, descriptors and vfork", async () => {
