@@ -75,11 +75,11 @@ static void expect(const char *what, uint32_t arch, int call, uint64_t first, ui
 #if defined(__x86_64__)
 #define OWN_ARCH 0xc000003eu
 #define OTHER_ARCH 0x40000003u /* i386 */
-enum { PTRACE = 101, MOUNT = 165, CLONE = 56, EXECVE = 59, EXIT_GROUP = 231, OPENAT = 257 };
+enum { PTRACE = 101, MOUNT = 165, CLONE = 56, EXECVE = 59, EXIT_GROUP = 231, EXIT = 60, OPENAT = 257 };
 #else
 #define OWN_ARCH 0xc00000b7u
 #define OTHER_ARCH 0x40000028u /* arm */
-enum { PTRACE = 117, MOUNT = 40, CLONE = 220, EXECVE = 221, EXIT_GROUP = 94, OPENAT = 56 };
+enum { PTRACE = 117, MOUNT = 40, CLONE = 220, EXECVE = 221, EXIT_GROUP = 94, EXIT = 93, OPENAT = 56 };
 #endif
 enum { IO_URING_SETUP = 425 };
 
@@ -126,6 +126,7 @@ int main(void) {
     expect("execs are told", own, EXECVE, 0, 0, 0, SECCOMP_RET_USER_NOTIF);
     expect("and by descriptor", own, __NR_execveat, 0, 0, 0, SECCOMP_RET_USER_NOTIF);
     expect("ends are told", own, EXIT_GROUP, 0, 0, 0, SECCOMP_RET_USER_NOTIF);
+    expect("and ends of threads", own, EXIT, 0, 0, 0, SECCOMP_RET_USER_NOTIF);
     expect("the rest is not", own, OPENAT, 0, 0, 0, pass);
     return wrong > 0 || caught_count == 0;
 }

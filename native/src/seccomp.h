@@ -7,7 +7,7 @@
 /* Denies what DESIGN §4 lists to this process and all it starts. 0, or -1 with errno. Needs no_new_privs. */
 int seccomp_deny(const struct plan *plan);
 
-/* Notifies execve, execveat and exit_group of this process and all it starts: the listener, or -1 with errno. */
+/* Notifies execve, execveat, exit_group and exit of this process and all it starts: the listener, or -1 with errno. */
 int seccomp_listen(void);
 
 #endif

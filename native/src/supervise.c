@@ -21,12 +21,13 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
 
 enum { LINE_MOST = 256, WORDS_MOST = 4096 };
-enum { AT_CONTROL, AT_INIT, AT_EXECS, AT_ENDS, AT_BWRAP, AT_WORDS, AT_INFO, AT_REPORTS, AT_RELAYS, SOURCES = AT_RELAYS + 2 * RELAYS };
+enum { AT_CONTROL, AT_INIT, AT_EXECS, AT_ENDS, AT_BWRAP, AT_WORDS, AT_INFO, AT_REPORTS, AT_TIMER, AT_RELAYS, SOURCES = AT_RELAYS + 2 * RELAYS };
 
 static void send_signal(struct supervise *self, int number) {
     bool of_terminal = number == SIGINT || number == SIGQUIT || number == SIGTSTP;
@@ -202,6 +203,25 @@ static void take_end(struct supervise *self, const struct text *plan) {
     }
 }
 
+/* Waits that long at most: by a timer that goes on over many waits, since each start of one is dear on a virtual machine. It
+ * may ring early. */
+static void wait_at_most(struct supervise *self, int wait) {
+    double due = monotonic_ms() + wait;
+    if (wait < 0 || (self->timer_due != 0 && self->timer_due <= due)) {
+        return;
+    }
+    struct itimerspec when = {.it_value = {.tv_sec = wait / 1000, .tv_nsec = wait % 1000 * 1000000L + 1}};
+    timerfd_settime(self->timer, 0, &when, NULL);
+    self->timer_due = due;
+}
+
+static void hear_timer(struct supervise *self) {
+    uint64_t times;
+    if (read(self->timer, &times, sizeof times) > 0) {
+        self->timer_due = 0;
+    }
+}
+
 static void wait_for(const struct supervise *self, struct pollfd *sources) {
     const struct observer *observer = self->gone ? NULL : self->observer;
     sources[AT_CONTROL] = (struct pollfd){.fd = self->control, .events = POLLIN};
@@ -213,6 +233,7 @@ static void wait_for(const struct supervise *self, struct pollfd *sources) {
     sources[AT_WORDS] = (struct pollfd){.fd = self->words, .events = POLLIN};
     sources[AT_INFO] = (struct pollfd){.fd = self->info, .events = POLLIN};
     sources[AT_REPORTS] = (struct pollfd){.fd = self->reports.count > 0 && self->reports_since == 0 ? report_fd : -1, .events = POLLOUT};
+    sources[AT_TIMER] = (struct pollfd){.fd = self->timer, .events = POLLIN};
     for (int i = 0; i < RELAYS; i++) {
         relay_wait(&self->relays[i], &sources[AT_RELAYS + 2 * i]);
     }
@@ -271,8 +292,12 @@ static void loop(struct supervise *self, const struct text *plan) {
     while (busy(self)) {
         struct pollfd sources[SOURCES];
         wait_for(self, sources);
-        if (poll(sources, SOURCES, wait_most(self)) < 0) {
+        wait_at_most(self, wait_most(self));
+        if (poll(sources, SOURCES, -1) < 0) {
             continue;
+        }
+        if (sources[AT_TIMER].revents != 0) {
+            hear_timer(self);
         }
         keep_limits(self);
         if (sources[AT_INFO].revents != 0) {
@@ -328,6 +353,10 @@ int supervise_main(int argc, char **argv) {
         die(EXIT_USAGE, "plan", "%s", wrong);
     }
     self.limits = limits_new(&self.plan);
+    self.timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (self.timer < 0) {
+        die_errno(EXIT_FAILED, "timer", "cannot make a timer");
+    }
     self.relays = must_alloc(RELAYS * sizeof *self.relays);
     for (int i = 0; i < RELAYS; i++) {
         self.relays[i].from = self.relays[i].to = -1;

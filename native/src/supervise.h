@@ -35,6 +35,8 @@ struct supervise {
     struct relay *relays;
     struct text reports;
     double reports_since; /* when the first of those that wait on purpose came; 0: none does */
+    int timer;
+    double timer_due; /* 0: it does not go */
     double begun;
     bool started;
     bool failed;
