@@ -46,6 +46,9 @@ static uint32_t run(const struct seccomp_data *data) {
             case BPF_JMP | BPF_JEQ | BPF_K:
                 at += a == step->k ? step->jt : step->jf;
                 break;
+            case BPF_JMP | BPF_JGT | BPF_K:
+                at += a > step->k ? step->jt : step->jf;
+                break;
             case BPF_JMP | BPF_JGE | BPF_K:
                 at += a >= step->k ? step->jt : step->jf;
                 break;
@@ -112,13 +115,36 @@ int main(void) {
     expect("routes can be read", own, __NR_socket, AF_NETLINK, SOCK_RAW, NETLINK_ROUTE, pass);
     expect("sockets can be listed", own, __NR_socket, AF_NETLINK, SOCK_RAW, NETLINK_SOCK_DIAG, pass);
     expect("no packet filter", own, __NR_socket, AF_NETLINK, SOCK_RAW, NETLINK_NETFILTER, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
-    expect("a protocol of that number elsewhere", own, __NR_socket, AF_INET, SOCK_RAW, NETLINK_NETFILTER, pass);
+    expect("no such protocol elsewhere", own, __NR_socket, AF_INET, SOCK_RAW, NETLINK_NETFILTER, SECCOMP_RET_ERRNO | EPROTONOSUPPORT);
+    expect("TCP", own, __NR_socket, AF_INET, SOCK_STREAM, 0, pass);
+    expect("over several paths", own, __NR_socket, AF_INET6, SOCK_STREAM, 262, pass);
+    expect("no SCTP", own, __NR_socket, AF_INET6, SOCK_STREAM, 132, SECCOMP_RET_ERRNO | EPROTONOSUPPORT);
+    expect("any number of a local socket", own, __NR_socket, AF_UNIX, SOCK_STREAM, 132, pass);
     expect("own limits", own, __NR_prlimit64, 0, 7, 0, pass);
     expect("no limits of others", own, __NR_prlimit64, 1, 7, 0, no);
     expect("own scheduling, and of threads", own, __NR_sched_setscheduler, 4711, 0, 0, pass);
     expect("no scheduling of the first process", own, __NR_sched_setscheduler, 1, 0, 0, no);
     expect("nor by attributes", own, __NR_sched_setattr, 1, 0, 0, no);
-    expect("the last call there is", own, 100000, 0, 0, 0, pass);
+    expect("own priority, and of others", own, __NR_setpriority, PRIO_PROCESS, 0, 10, pass);
+    expect("no priority of the first process", own, __NR_setpriority, PRIO_PROCESS, 1, 19, no);
+    expect("nor of its group", own, __NR_setpriority, PRIO_PGRP, 1, 19, no);
+    expect("nor of all the user's", own, __NR_setpriority, PRIO_USER, 0, 19, no);
+    expect("own place in the queue of a disk", own, __NR_ioprio_set, 1, 0, 0, pass);
+    expect("not of the first process", own, __NR_ioprio_set, 1, 1, 0, no);
+    expect("nor of all the user's", own, __NR_ioprio_set, 3, 0, 0, no);
+    expect("files share blocks", own, __NR_ioctl, 0, FICLONE, 0, pass);
+    expect("parts of them", own, __NR_ioctl, 0, FICLONERANGE, 0, pass);
+    expect("equal parts", own, __NR_ioctl, 0, FIDEDUPERANGE, 0, pass);
+    expect("no subvolumes", own, __NR_ioctl, 0, BTRFS_IOC_SUBVOL_CREATE, 0, SECCOMP_RET_ERRNO | ENOTTY);
+    expect("none is made read-only", own, __NR_ioctl, 0, BTRFS_IOC_SUBVOL_SETFLAGS, 0, SECCOMP_RET_ERRNO | ENOTTY);
+    expect("the newest call that was read", own, 466, 0, 0, 0, pass);
+    expect("none that is newer", own, 468, 0, 0, 0, none);
+    expect("nor far beyond", own, 100000, 0, 0, 0, none);
+    expect("nor a negative one", own, -1, 0, 0, 0, none);
+    expect("the first that all processors count alike", own, 424, 0, 0, 0, pass);
+    expect("none in the gap before it", own, 423, 0, 0, 0, none);
+    expect("nor at its beginning", own, FIRST_UNREAD_CALL, 0, 0, 0, none);
+    expect("the last before the gap", own, __NR_rseq, 0, 0, 0, pass);
 #if defined(__x86_64__)
     expect("x32 is closed", own, (int)(X32_BIT | 39), 0, 0, 0, none);
 #endif

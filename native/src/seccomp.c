@@ -9,14 +9,19 @@
 
 #include <errno.h>
 #include <linux/audit.h>
+#include <linux/btrfs.h>
 #include <linux/filter.h>
+#include <linux/fs.h>
+#include <linux/ioprio.h>
 #include <linux/netlink.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -41,6 +46,22 @@
 #endif
 #ifndef __NR_memfd_secret
 #define __NR_memfd_secret 447
+#endif
+#ifndef __NR_statmount
+#define __NR_statmount 457
+#define __NR_listmount 458
+#endif
+#ifndef IPPROTO_MPTCP
+#define IPPROTO_MPTCP 262
+#endif
+
+/* The calls that were read for this filter. What a kernel has beyond them is not there: all processors count alike from 424
+ * on, and what stands between that and their own numbers is of newer kernels too. */
+enum { NEWEST_CALL = 466 /* removexattrat, 6.13 */, FIRST_COMMON_CALL = 424 };
+#if defined(__x86_64__)
+enum { FIRST_UNREAD_CALL = 335 /* uretprobe */ };
+#else
+enum { FIRST_UNREAD_CALL = 295 };
 #endif
 
 #define X32_BIT 0x40000000u
@@ -121,7 +142,7 @@ static const struct {
     {__NR_settimeofday, EPERM}, {__NR_clock_settime, EPERM}, {__NR_clock_adjtime, EPERM}, {__NR_adjtimex, EPERM},
     {__NR_sethostname, EPERM}, {__NR_setdomainname, EPERM}, {__NR_syslog, EPERM}, {__NR_acct, EPERM},
     {__NR_quotactl, EPERM}, {__NR_quotactl_fd, EPERM}, {__NR_vhangup, EPERM}, {__NR_nfsservctl, ENOSYS},
-    {__NR_lookup_dcookie, EPERM}, {__NR_lsm_set_self_attr, EPERM},
+    {__NR_lookup_dcookie, EPERM}, {__NR_lsm_set_self_attr, EPERM}, {__NR_statmount, ENOSYS}, {__NR_listmount, ENOSYS},
     /* Large subsystems with a history. */
     {__NR_bpf, EPERM}, {__NR_perf_event_open, EPERM}, {__NR_userfaultfd, EPERM}, {__NR_fanotify_init, EPERM},
     {__NR_open_by_handle_at, EPERM}, {__NR_name_to_handle_at, EPERM}, {__NR_memfd_secret, ENOSYS},
@@ -177,21 +198,62 @@ static void deny_control_of_first(struct filter *filter) {
     for (size_t i = 0; i < sizeof schedulers / sizeof *schedulers; i++) {
         deny_value(filter, schedulers[i], 0, UINT32_MAX, 1);
     }
+    /* As a process, as its group, and as one of the user's. */
+    deny_value(filter, __NR_setpriority, 1, UINT32_MAX, 1);
+    deny_value(filter, __NR_setpriority, 0, UINT32_MAX, PRIO_USER);
+    deny_value(filter, __NR_ioprio_set, 1, UINT32_MAX, 1);
+    deny_value(filter, __NR_ioprio_set, 0, UINT32_MAX, IOPRIO_WHO_USER);
+}
+
+/* Denies `call` with such a first argument unless its third is one of the values. */
+static void allow_thirds(struct filter *filter, int call, uint32_t first, const uint32_t *values, uint8_t count, int error) {
+    jump_equal(filter, (uint32_t)call, 0, (uint8_t)(count + 5));
+    load_argument(filter, 0);
+    jump_equal(filter, first, 0, (uint8_t)(count + 2));
+    load_argument(filter, 2);
+    for (uint8_t i = 0; i < count; i++) {
+        jump_equal(filter, values[i], (uint8_t)(count - i), 0);
+    }
+    answer(filter, error_action(error));
+    load_call(filter);
 }
 
 /* Interfaces and routes, sockets, devices that come and go: what libraries ask for. The other families are the machine's
  * (audit, packet filter, keys of tunnels) and speak to anybody who can open them. */
 static void deny_netlink_families(struct filter *filter) {
     static const uint32_t protocols[] = {NETLINK_ROUTE, NETLINK_SOCK_DIAG, NETLINK_KOBJECT_UEVENT};
-    const uint8_t count = sizeof protocols / sizeof *protocols;
-    jump_equal(filter, __NR_socket, 0, count + 5);
-    load_argument(filter, 0);
-    jump_equal(filter, AF_NETLINK, 0, count + 2);
-    load_argument(filter, 2);
-    for (uint8_t i = 0; i < count; i++) {
-        jump_equal(filter, protocols[i], (uint8_t)(count - i), 0);
+    allow_thirds(filter, __NR_socket, AF_NETLINK, protocols, sizeof protocols / sizeof *protocols, EAFNOSUPPORT);
+}
+
+/* What the kernel would load a module for, for anybody who asks: none leads out of the sandbox. */
+static void deny_transports(struct filter *filter) {
+    static const uint32_t protocols[] = {0, IPPROTO_ICMP, IPPROTO_TCP, IPPROTO_UDP, IPPROTO_ICMPV6, IPPROTO_RAW, IPPROTO_MPTCP};
+    static const uint32_t families[] = {AF_INET, AF_INET6};
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+        allow_thirds(filter, __NR_socket, families[i], protocols, sizeof protocols / sizeof *protocols, EPROTONOSUPPORT);
     }
-    answer(filter, error_action(EAFNOSUPPORT));
+}
+
+static void deny_unread(struct filter *filter) {
+    put(filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, NEWEST_CALL, 2, 0));
+    put(filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, FIRST_COMMON_CALL, 2, 0));
+    put(filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, FIRST_UNREAD_CALL, 0, 1));
+    answer(filter, error_action(ENOSYS));
+}
+
+/* A subvolume that the sandbox makes, or makes read-only, is one that nobody can discard. Of all that btrfs is asked, only
+ * the sharing of blocks is another filesystem's too. */
+static void deny_btrfs(struct filter *filter) {
+    static const uint32_t shared[] = {FICLONE, FICLONERANGE, FIDEDUPERANGE};
+    const uint8_t count = sizeof shared / sizeof *shared;
+    jump_equal(filter, __NR_ioctl, 0, count + 5);
+    load_argument(filter, 1);
+    for (uint8_t i = 0; i < count; i++) {
+        jump_equal(filter, shared[i], (uint8_t)(count + 2 - i), 0);
+    }
+    put(filter, (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, _IOC_TYPEMASK << _IOC_TYPESHIFT));
+    jump_equal(filter, BTRFS_IOCTL_MAGIC << _IOC_TYPESHIFT, 0, 1);
+    answer(filter, error_action(ENOTTY));
     load_call(filter);
 }
 
@@ -201,6 +263,7 @@ static void deny_by_argument(struct filter *filter) {
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
         deny_value(filter, __NR_ioctl, 1, UINT32_MAX, requests[i]);
     }
+    deny_btrfs(filter);
 #if defined(__x86_64__)
     deny_value(filter, __NR_mknod, 1, S_IFMT, S_IFCHR);
     deny_value(filter, __NR_mknod, 1, S_IFMT, S_IFBLK);
@@ -246,6 +309,8 @@ int seccomp_deny(const struct plan *plan) {
     }
     deny_by_argument(filter);
     deny_netlink_families(filter);
+    deny_transports(filter);
+    deny_unread(filter);
     deny_control_of_first(filter);
     answer(filter, SECCOMP_RET_ALLOW);
     int result = install(filter, 0);

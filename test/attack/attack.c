@@ -1,7 +1,7 @@
 /*
  * attack NAME [ARGUMENT…]: one attempt on the kernel or on another process, by the call itself and not by a tool that
  * may be missing. Exit code 0: it went through, or reached the code behind the call (which then found fault with the
- * harmless arguments); 1: it was refused (EPERM, EACCES, ENOSYS, EAFNOSUPPORT, ENOSPC), with the reason on standard output.
+ * harmless arguments); 1: it was refused (EPERM, EACCES, ENOSYS, EAFNOSUPPORT, ENOTTY, ENOSPC), with the reason on standard output.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -77,6 +77,13 @@ static const struct {
     {"open_by_handle_at", SYS_open_by_handle_at, {-1, 0, 0, 0, 0}},
     {"name_to_handle_at", SYS_name_to_handle_at, {-1, 0, 0, 0, 0}},
     {"personality", SYS_personality, {0x0400000, 0, 0, 0, 0}},
+    {"statmount", 457, {0, 0, 0, 0, 0}},
+    {"listmount", 458, {0, 0, 0, 0, 0}},
+    {"file_getattr", 468, {-1, 0, 0, 0, 0}},
+    {"file_setattr", 469, {-1, 0, 0, 0, 0}},
+    {"setpriority", SYS_setpriority, {0, 1, 0, 0, 0}},
+    {"setpriority-all", SYS_setpriority, {2, 0, 0, 0, 0}},
+    {"ioprio_set", SYS_ioprio_set, {1, 1, 0, 0, 0}},
 #if defined(__x86_64__)
     {"modify_ldt", SYS_modify_ldt, {0, 0, 0, 0, 0}},
     {"iopl", SYS_iopl, {0, 0, 0, 0, 0}},
@@ -186,6 +193,13 @@ static long family(int domain, int type, int protocol) {
     return socket(domain, type, protocol);
 }
 
+/* What btrfs is asked for its features: of another filesystem that answers ENOTTY too. */
+static long subvolume(void) {
+    char name[4096] = {0};
+    errno = 0;
+    return ioctl(open(".", O_RDONLY | O_DIRECTORY), 0x5000940e, name);
+}
+
 static long device(mode_t kind) {
     char path[64];
     snprintf(path, sizeof path, "holdfast-node-%d", getpid());
@@ -275,6 +289,8 @@ static long run(int count, char **words) {
     if (strcmp(name, "packet") == 0) return family(17, SOCK_RAW, 0);
     if (strcmp(name, "alg") == 0) return family(38, SOCK_SEQPACKET, 0);
     if (strcmp(name, "raw") == 0) return family(AF_INET, SOCK_RAW, 1);
+    if (strcmp(name, "subvolume") == 0) return subvolume();
+    if (strcmp(name, "udplite") == 0) return family(AF_INET, SOCK_DGRAM, 136);
     if (strcmp(name, "netlink-audit") == 0) return family(AF_NETLINK, SOCK_RAW, 9);
     if (strcmp(name, "netlink-xfrm") == 0) return family(AF_NETLINK, SOCK_RAW, 6);
     if (strcmp(name, "netlink-netfilter") == 0) return family(AF_NETLINK, SOCK_RAW, 12);
@@ -300,7 +316,7 @@ int main(int count, char **words) {
     long result = run(count, words);
     int error = errno;
     if (result < 0 && (error == EPERM || error == EACCES || error == ENOSYS || error == EAFNOSUPPORT ||
-                       error == ENOENT || error == ECONNREFUSED || error == ESRCH || error == ENOSPC)) {
+                       error == ENOENT || error == EPROTONOSUPPORT || error == ENOTTY || error == ECONNREFUSED || error == ESRCH || error == ENOSPC)) {
         /* ENOENT of a call whose argument names nothing means that it got in; of a socket, that it is not there. */
         int got_in = error == ENOENT && strcmp(words[1], "connect") != 0 && strcmp(words[1], "memory") != 0;
         if (!got_in) {

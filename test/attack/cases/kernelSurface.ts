@@ -63,6 +63,8 @@ const calls = [
     "limits",
     "schedule",
   ],
+  ...["statmount", "listmount", "file_getattr", "file_setattr", "udplite", "subvolume"],
+  ...["setpriority", "setpriority-all", "ioprio_set"],
 ];
 
 /** Calls that some kernels do not have, or that want root: they cannot be shown to get in everywhere. */
