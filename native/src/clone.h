@@ -27,6 +27,7 @@ struct node {
     char *names;
     uint32_t count;
     uint32_t index; /* of its record in the manifest */
+    uint32_t path_bytes;
     uint32_t spare; /* of its record in the spare's manifest, NO_ENTRY when it has none */
     mode_t mode;
     struct timespec times[2];

@@ -134,6 +134,7 @@ static enum outcome clone_directory_entry(struct clone *clone, struct node *node
     struct node *child = must_alloc(sizeof *child);
     *child = (struct node){
         .parent = node, .name = entry->name, .own = entry, .mode = stat->st_mode & 07777, .spare = NO_ENTRY};
+    child->path_bytes = node->path_bytes + (node->path_bytes > 0) + (uint32_t)strlen(entry->name);
     if (node->spare != NO_ENTRY) {
         child->spare = manifest_child(&clone->spare.manifest, node->spare, entry->name);
     }
@@ -188,6 +189,10 @@ enum outcome clone_other(struct place *at, struct built *entry, int source, cons
     }
 }
 
+static bool has_long_path(const struct node *node, const char *name) {
+    return node->path_bytes + (node->path_bytes > 0) + strlen(name) > LONGEST_PATH;
+}
+
 static enum outcome clone_entry(struct place *at, struct built *entry) {
     struct stat stat;
     if (FS(fstatat(at->source, entry->name, &stat, AT_SYMLINK_NOFOLLOW)) != 0) {
@@ -234,6 +239,16 @@ bool clone_make_entries(struct place *at, size_t count) {
     return true;
 }
 
+/* What is nested too deep to be named is left out of a clone. In a tree that is only listed the agent gets there: unknown. */
+static enum outcome make_entry(struct place *at, struct built *entry) {
+    bool listed = at->clone->shadow < 0;
+    if (has_long_path(at->node, entry->name)) {
+        errno = ENAMETOOLONG;
+        return listed ? clone_fail(at->clone, at->node, entry->name, "nested-too-deep") : UNREADABLE;
+    }
+    return listed ? clone_list_entry(at, entry) : clone_entry(at, entry);
+}
+
 void clone_entries(struct place *at, struct listing *listing) {
     struct node *node = at->node;
     if (!clone_make_entries(at, listing->count)) {
@@ -244,7 +259,7 @@ void clone_entries(struct place *at, struct listing *listing) {
     for (size_t i = 0; i < listing->count && !atomic_load(&at->clone->stop); i++) {
         struct built *entry = &node->entries[node->count];
         entry->name = listing->items[i].name;
-        if (!clone_settle_entry(at, entry, at->clone->shadow < 0 ? clone_list_entry(at, entry) : clone_entry(at, entry))) {
+        if (!clone_settle_entry(at, entry, make_entry(at, entry))) {
             return;
         }
     }

@@ -34,9 +34,21 @@ void json_error(struct text *line, const char *step, const char *message, int er
     json_close(line, '}');
 }
 
+/* The middle of a long path says little. */
+static void shorten(char *message) {
+    enum { HEAD = 300, TAIL = 100 };
+    static const char gap[] = " ... ";
+    size_t length = strlen(message);
+    if (length > HEAD + sizeof gap + TAIL) {
+        memcpy(message + HEAD, gap, sizeof gap - 1);
+        memmove(message + HEAD + sizeof gap - 1, message + length - TAIL, TAIL + 1);
+    }
+}
+
 static _Noreturn void end(int exit_code, const char *step, int error, const char *format, va_list arguments) {
-    char message[4096];
+    char message[8192];
     vsnprintf(message, sizeof message, format, arguments);
+    shorten(message);
     const char *reason = error == 0 ? "" : strerror(error);
     dprintf(STDERR_FILENO, "holdfast-native: %s%s%s\n", message, error == 0 ? "" : ": ", reason);
     if (report_fd >= 0) {

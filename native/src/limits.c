@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LOOK_MS = 250, WALK_SHARE = 20, WALK_MOST_FILES = 64 };
+enum { LOOK_MS = 250, WALK_SHARE = 20, WALK_MOST_FILES = 64, WALK_STACK = 1 << 20 };
 
 struct limits {
     const struct plan *plan;
@@ -97,7 +97,13 @@ static int add_file(const char *path, const struct stat *stat, int kind, struct 
     return 0;
 }
 
+/* A walk of folders nested deeper than WALK_STACK has room for dies, and its total stays unknown. */
 static _Noreturn void walk(const struct plan *plan, int total) {
+    struct rlimit stack;
+    if (getrlimit(RLIMIT_STACK, &stack) == 0 && (stack.rlim_cur == RLIM_INFINITY || stack.rlim_cur > WALK_STACK)) {
+        stack.rlim_cur = WALK_STACK;
+        (void)setrlimit(RLIMIT_STACK, &stack);
+    }
     for (size_t i = 0; i < plan->count; i++) {
         const struct plan_record *record = &plan->records[i];
         if (record->verb == PLAN_WRITE) {
@@ -144,7 +150,7 @@ static long long grown(struct limits *limits) {
     limits->walker = -1;
     limits->next_walk = monotonic_ms() + (monotonic_ms() - limits->walk_begun) * WALK_SHARE;
     if (!whole) {
-        return -1;
+        return limits->growth_bytes + 1; /* unknown counts as passed */
     }
     if (limits->base < 0) {
         limits->base = total;

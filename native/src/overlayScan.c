@@ -65,6 +65,21 @@ static bool skipped(const struct layers *layers, const char *name) {
     return !layers->with_git && strcmp(name, ".git") == 0;
 }
 
+/* The path of an entry, to be freed. NULL when no call can name it: that there is one is told of its directory, once. */
+static char *path_below(struct layers *layers, int directory, const char *path, const char *name, bool *deep) {
+    struct statx stat;
+    char *below = join(path, name);
+    if (strlen(below) <= LONGEST_PATH) {
+        return below;
+    }
+    free(below);
+    if (!*deep && FS(statx(directory, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME, &stat)) == 0) {
+        tell(layers, 'L', &stat, path);
+    }
+    *deep = true;
+    return NULL;
+}
+
 /* What cannot be looked at is not taken for gone: a directory that shuts us out is told, anything else ends the scan. */
 static void tell_shut(struct layers *layers, const char *path) {
     struct statx stat = {.stx_mode = S_IFDIR, .stx_size = (uint64_t)errno};
@@ -88,10 +103,11 @@ static void tell_shut_above(struct layers *layers, const char *path) {
     free(above);
 }
 
-/* Everything at `name` of one layer, added or deleted; directories only when empty. Depth is that of the tree. */
+/* Everything at `name` of one layer, added or deleted; directories only when empty. Depth is bounded by LONGEST_PATH. */
 static void tell_all(struct layers *layers, char code, int at, const char *name, const char *path) {
     struct statx stat;
     struct listing listing = {0};
+    bool deep = false;
     if (!look(at, name, &stat)) {
         tell_shut_above(layers, path);
         return;
@@ -113,9 +129,10 @@ static void tell_all(struct layers *layers, char code, int at, const char *name,
         tell(layers, code, &stat, path);
     }
     for (size_t i = 0; i < listing.count; i++) {
-        if (!skipped(layers, listing.items[i].name)) {
-            char *below = join(path, listing.items[i].name);
-            tell_all(layers, code, fd, listing.items[i].name, below);
+        const char *item = listing.items[i].name;
+        char *below = skipped(layers, item) ? NULL : path_below(layers, fd, path, item, &deep);
+        if (below) {
+            tell_all(layers, code, fd, item, below);
             free(below);
         }
     }
@@ -246,14 +263,16 @@ static void check_name(struct layers *layers, const struct level *level, const c
 static void walk_hidden(struct layers *layers, const struct level *level) {
     struct listing listing = {0};
     struct statx stat;
+    bool deep = false;
     if (FS(list_directory(level->lower, &listing)) != 0) {
         tell_shut(layers, level->path);
         return;
     }
     for (size_t i = 0; i < listing.count; i++) {
         const char *name = listing.items[i].name;
-        if (!skipped(layers, name) && !look(level->upper, name, &stat)) {
-            char *path = join(level->path, name);
+        bool hidden = !skipped(layers, name) && !look(level->upper, name, &stat);
+        char *path = hidden ? path_below(layers, level->lower, level->path, name, &deep) : NULL;
+        if (path) {
             tell_all(layers, 'D', level->lower, name, path);
             free(path);
         }
@@ -263,14 +282,15 @@ static void walk_hidden(struct layers *layers, const struct level *level) {
 
 static void walk(struct layers *layers, const struct level *level) {
     struct listing listing = {0};
+    bool deep = false;
     if (FS(list_directory(level->upper, &listing)) != 0) {
         tell_shut(layers, level->path);
         return;
     }
     for (size_t i = 0; i < listing.count; i++) {
         const char *name = listing.items[i].name;
-        if (!skipped(layers, name)) {
-            char *path = join(level->path, name);
+        char *path = skipped(layers, name) ? NULL : path_below(layers, level->upper, level->path, name, &deep);
+        if (path) {
             check_name(layers, level, name, path);
             free(path);
         }
@@ -367,6 +387,10 @@ static void find_suspects(struct text *out, int at, const char *path, uint64_t *
             continue;
         }
         char *below = join(path, item->name);
+        if (strlen(below) > LONGEST_PATH) {
+            errno = ENAMETOOLONG;
+            check_shut(path);
+        }
         if (fd >= 0) {
             find_suspects(out, fd, below, seen);
             close(fd);

@@ -16,7 +16,7 @@ int remove_main(int argc, char **argv) {
         }
         report_fd = (int)parse_number(optarg, 0, 1 << 20, "--report-fd");
     }
-    want_descriptors(1 << 16); /* one per level of the tree */
+    want_descriptors(256);
     for (int i = optind; i < argc; i++) {
         if (remove_tree(AT_FDCWD, argv[i]) != 0) {
             die_errno(EXIT_FAILED, "remove", "cannot remove %s", argv[i]);

@@ -1,8 +1,8 @@
 /* scan: every difference between a manifest's base and its shadow. PROTOCOL.md has the arguments and the records. */
+#include "scan.h"
+
 #include "commands.h"
 #include "common.h"
-#include "manifest.h"
-#include "tree.h"
 #include "fault.h"
 
 #include <dirent.h>
@@ -15,46 +15,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-enum { NOT_IN_BASE = UINT32_MAX, PACKS = 16, COMPARE_BUFFER = 64 * 1024 };
-
-/* A directory that stands in the shadow; `index` is its record, NOT_IN_BASE for a new one. */
-struct piece {
-    uint32_t index;
-    char path[];
-};
-
-struct scan_worker {
-    struct text out;
-    uint64_t seen, compared;
-    char *left, *right;
-};
-
-struct scan {
-    struct manifest manifest;
-    int shadow, host, base;
-    bool with_git;
-    atomic_bool stop;
-    struct pool pool;
-    struct scan_worker workers[8];
-    int packs[PACKS];
-};
-
-/* What a scan works on at one moment. */
-struct spot {
-    struct scan *scan;
-    struct scan_worker *worker;
-    int directory;
-    const char *path; /* of the directory */
-    bool shut;        /* it was told that we cannot look into it */
-};
-
-struct found {
-    char type;
-    unsigned mode;
-    uint64_t size, ino;
-    int64_t ctime, btime;
-};
 
 static const struct manifest_entry *entry_of(const struct scan *scan, uint32_t index) {
     return &scan->manifest.entries[index];
@@ -92,7 +52,7 @@ static bool is_git(const struct scan *scan, const char *name, size_t length) {
     return !scan->with_git && length == 4 && memcmp(name, ".git", 4) == 0;
 }
 
-/* Everything that the base had at and below a record is gone. Depth is that of the base tree. */
+/* Everything that the base had at and below a record is gone. Depth is bounded by LONGEST_PATH. */
 static void tell_deleted(struct spot *spot, uint32_t index, const char *path) {
     struct scan *scan = spot->scan;
     const struct manifest_entry *entry = entry_of(scan, index);
@@ -122,74 +82,12 @@ static void push(struct scan *scan, uint32_t index, const char *path) {
     pool_push(&scan->pool, piece);
 }
 
-/* Opens what holds the base's bytes, and says where they start. -1: not available any more. */
-static int open_base(struct scan *scan, const struct manifest_entry *entry, const char *path, off_t *offset) {
-    *offset = 0;
-    if (entry->flags & ENTRY_SAVED) {
-        *offset = (off_t)entry->pack_offset;
-        return entry->pack < PACKS && scan->packs[entry->pack] >= 0 ? dup(scan->packs[entry->pack]) : -1;
-    }
-    int fd = scan->host >= 0 ? open_beneath(scan->host, path, O_RDONLY | O_NONBLOCK) : -1;
-    struct stat stat;
-    if (fd >= 0 && (fstat(fd, &stat) != 0 || !S_ISREG(stat.st_mode) || stat.st_ino != entry->host_ino ||
-                    (uint64_t)stat.st_size != entry->size || NANOSECONDS(stat.st_ctim) != entry->host_ctime ||
-                    NANOSECONDS(stat.st_mtim) != entry->mtime)) {
-        close(fd);
-        return -1;
-    }
-    return fd;
-}
-
-static bool read_exactly(int fd, char *buffer, size_t count, off_t offset) {
-    while (count > 0) {
-        ssize_t got = FS(pread(fd, buffer, count, offset));
-        if (got <= 0) {
-            if (got < 0 && errno == EINTR) {
-                continue;
-            }
-            return false;
-        }
-        buffer += got;
-        count -= (size_t)got;
-        offset += got;
-    }
-    return true;
-}
-
-/* 'M' changed, '=' the same bytes, 'U' cannot be told. */
-static char compare_content(struct spot *spot, const struct manifest_entry *entry, const char *name,
-                            const char *path) {
-    struct scan_worker *worker = spot->worker;
-    off_t offset;
-    int base = open_base(spot->scan, entry, path, &offset);
-    int shadow = FS(openat(spot->directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-    char answer = base < 0 || shadow < 0 ? 'U' : '=';
-    worker->compared++;
-    for (uint64_t at = 0; answer == '=' && at < entry->size;) {
-        size_t part = entry->size - at < COMPARE_BUFFER ? (size_t)(entry->size - at) : COMPARE_BUFFER;
-        if (!read_exactly(base, worker->left, part, offset + (off_t)at)) {
-            answer = 'U';
-        } else if (!read_exactly(shadow, worker->right, part, (off_t)at) ||
-                   memcmp(worker->left, worker->right, part) != 0) {
-            answer = 'M';
-        }
-        at += part;
-    }
-    if (base >= 0) {
-        close(base);
-    }
-    if (shadow >= 0) {
-        close(shadow);
-    }
-    return answer;
-}
-
 static void check_file(struct spot *spot, const struct manifest_entry *entry, const struct found *found,
                        const char *name, const char *path) {
     if (found->ino == entry->shadow_ino && found->ctime == entry->shadow_ctime && found->size == entry->size) {
         return;
     }
-    char answer = found->size != entry->size ? 'M' : compare_content(spot, entry, name, path);
+    char answer = found->size != entry->size ? 'M' : scan_compare(spot, entry, name, path);
     if (answer != '=') {
         tell(spot->worker, answer, found, path);
     } else if (found->mode != entry->mode) {
@@ -282,6 +180,19 @@ static void tell_shut(struct spot *spot) {
     spot->shut = true;
 }
 
+/* A path that no call can name is in no base; that there is one is told of its directory. */
+static void tell_deep(struct spot *spot) {
+    struct stat stat;
+    if (!spot->deep && fstat(spot->directory, &stat) == 0) {
+        struct found found = {.type = TYPE_DIRECTORY,
+                              .mode = stat.st_mode & 07777,
+                              .ino = stat.st_ino,
+                              .ctime = NANOSECONDS(stat.st_ctim)};
+        tell(spot->worker, 'L', &found, spot->path);
+    }
+    spot->deep = true;
+}
+
 /* One name: in the listing (`name`), in the base (`index`), or both. */
 static void check_name(struct spot *spot, const char *name, uint32_t index) {
     struct scan *scan = spot->scan;
@@ -294,6 +205,13 @@ static void check_name(struct spot *spot, const char *name, uint32_t index) {
     }
     char *path = join(spot->path, text, length);
     spot->worker->seen++;
+    if (strlen(path) > LONGEST_PATH) {
+        if (name) {
+            tell_deep(spot);
+        }
+        free(path);
+        return;
+    }
     bool there = name && look(spot->directory, name, &found);
     if (name && !there && errno != ENOENT) {
         tell_shut(spot);
@@ -324,7 +242,7 @@ static void merge(struct spot *spot, const struct listing *listing, uint32_t ind
 static void work(void *context, unsigned thread, void *argument) {
     struct scan *scan = context;
     struct piece *piece = argument;
-    struct spot spot = {scan, &scan->workers[thread], -1, piece->path, false};
+    struct spot spot = {.scan = scan, .worker = &scan->workers[thread], .directory = -1, .path = piece->path};
     struct listing listing = {0};
     spot.directory = FS(open_beneath(scan->shadow, piece->path, O_RDONLY | O_DIRECTORY));
     if (spot.directory < 0 || FS(list_directory(spot.directory, &listing)) != 0) {

@@ -10,6 +10,7 @@
 #include <linux/btrfs.h>
 #include <linux/openat2.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -193,9 +194,17 @@ unsigned useful_threads(void) {
     return count < 1 ? 1 : count > 8 ? 8 : (unsigned)count;
 }
 
-static int remove_directory(int parent, const char *name);
+/* One removal. Directories that lie deeper than DEEPEST_REMOVED are moved to its top first, and are met there again. */
+struct removal {
+    int top;
+    uint64_t moved;
+};
 
-static int remove_entry(int directory, const char *name, unsigned char type) {
+enum { DEEPEST_REMOVED = 100 };
+
+static int remove_directory(struct removal *removal, int parent, const char *name, unsigned depth);
+
+static int remove_entry(struct removal *removal, int directory, const char *name, unsigned char type, unsigned depth) {
     if (type != DT_DIR) {
         if (unlinkat(directory, name, 0) == 0 || errno == ENOENT) {
             return 0;
@@ -204,7 +213,7 @@ static int remove_entry(int directory, const char *name, unsigned char type) {
             return -1;
         }
     }
-    return remove_directory(directory, name);
+    return remove_directory(removal, directory, name, depth);
 }
 
 static bool is_subvolume_root(int parent, const char *name) {
@@ -232,8 +241,43 @@ static bool remove_subvolume(int parent, const char *name) {
     return false;
 }
 
-/* One level deep per call; the depth is that of the tree, a descriptor per level. */
-static int remove_directory(int parent, const char *name) {
+/* False: it cannot be moved (it is another subvolume, say), and is emptied where it is. */
+static bool move_to_top(struct removal *removal, int parent, const char *name) {
+    char fresh[64];
+    for (int attempt = 0; attempt < 1000; attempt++) {
+        snprintf(fresh, sizeof fresh, ".holdfast-deep-%llu", (unsigned long long)removal->moved++);
+        if (renameat2(parent, name, removal->top, fresh, RENAME_NOREPLACE) == 0) {
+            return true;
+        }
+        /* Moving a directory writes its own "..". */
+        if (errno != EEXIST && (errno != EACCES || fchmodat(parent, name, 0700, 0) != 0)) {
+            return false;
+        }
+    }
+    return false;
+}
+
+static int remove_entries(struct removal *removal, int fd, unsigned depth) {
+    struct listing listing;
+    (void)lseek(fd, 0, SEEK_SET);
+    int result = list_directory(fd, &listing);
+    if (result == 0 && listing.count > 0) {
+        (void)fchmod(fd, 0700); /* removing needs w and x; a failure shows at the unlink */
+    }
+    for (size_t i = 0; result == 0 && i < listing.count; i++) {
+        result = remove_entry(removal, fd, listing.items[i].name, listing.items[i].type, depth + 1);
+    }
+    int error = errno;
+    listing_free(&listing);
+    errno = error;
+    return result;
+}
+
+/* One level deep per call, a descriptor per level. */
+static int remove_directory(struct removal *removal, int parent, const char *name, unsigned depth) {
+    if (depth >= DEEPEST_REMOVED && move_to_top(removal, parent, name)) {
+        return 0;
+    }
     int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0 && errno == EACCES && fchmodat(parent, name, 0700, 0) == 0) {
         fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -245,16 +289,16 @@ static int remove_directory(int parent, const char *name) {
         close(fd);
         return 0;
     }
-    struct listing listing;
-    int result = list_directory(fd, &listing);
-    if (result == 0 && listing.count > 0) {
-        (void)fchmod(fd, 0700); /* removing needs w and x; a failure shows at the unlink */
+    if (depth == 0) {
+        removal->top = fd;
     }
-    for (size_t i = 0; result == 0 && i < listing.count; i++) {
-        result = remove_entry(fd, listing.items[i].name, listing.items[i].type);
-    }
+    uint64_t moved;
+    int result;
+    do {
+        moved = removal->moved;
+        result = remove_entries(removal, fd, depth);
+    } while (result == 0 && depth == 0 && removal->moved > moved); /* what was moved here has come after the listing */
     int error = errno;
-    listing_free(&listing);
     close(fd);
     errno = error;
     return result == 0 ? unlinkat(parent, name, AT_REMOVEDIR) : -1;
@@ -270,7 +314,8 @@ int remove_tree(int directory, const char *name) {
     }
     int result = -1;
     if (parent >= 0 || parent == AT_FDCWD) {
-        result = remove_entry(parent, slash && slash != copy ? slash + 1 : copy, DT_UNKNOWN);
+        struct removal removal = {.top = -1};
+        result = remove_entry(&removal, parent, slash && slash != copy ? slash + 1 : copy, DT_UNKNOWN, 0);
     } else if (errno == ENOENT) {
         result = 0;
     }

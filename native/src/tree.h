@@ -2,6 +2,7 @@
 #ifndef HOLDFAST_TREE_H
 #define HOLDFAST_TREE_H
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -56,7 +57,13 @@ unsigned useful_threads(void);
 /* Nanoseconds since the epoch of a statx timestamp. */
 #define NANOSECONDS(stamp) ((int64_t)(stamp).tv_sec * 1000000000 + (int64_t)(stamp).tv_nsec)
 
-/* Removes what is at `name` in `directory`, whatever it is; modes that are in the way are changed. 0, or -1. */
+/*
+ * The longest relative path of an entry that is cloned, listed or told of, in bytes. A call takes PATH_MAX, the root it lies
+ * below included; what is nested deeper few programs can reach. It bounds descriptors, stack and time, whatever an agent nests.
+ */
+enum { LONGEST_PATH = PATH_MAX / 4 * 3 };
+
+/* Removes what is at `name` in `directory`, however deep it is; modes that are in the way are changed. 0, or -1. */
 int remove_tree(int directory, const char *name);
 
 /* Raises the soft limit of descriptors a little where it is very low; a thread needs about eight. */

@@ -63,6 +63,8 @@ export interface ChangedPath {
   /** What stands there in the shadow (in the base when deleted). Directories are listed only when they are empty, or for
    * their mode. */
   readonly type?: "file" | "symlink" | "directory";
+  /** A directory in which folders are nested deeper than a path can name: what lies there is in no change set. */
+  readonly nestedTooDeep?: true;
   /** True when the base's own ignore rules exclude it. */
   readonly ignored: boolean;
   /** Differs after every later write to the same path (from the shadow's ctime and inode): tells a second edit. */

@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import path from "node:path";
 import type { SandboxLimits } from "../../src/runtime/ports.ts";
+import { nativeProgram } from "../support/forkFixture.ts";
+import { nestScript } from "../support/nestedDeep.ts";
 import { makeSandboxFixture, run } from "../support/sandboxFixture.ts";
 import type { SandboxFixture } from "../support/sandboxFixture.ts";
 
@@ -38,6 +42,18 @@ describe("sandbox limits", function () {
       assert.deepEqual([ran.exitCode, ran.signal], [null, "SIGKILL"]);
     });
   }
+
+  it("ends on growth that cannot be counted, behind folders nested without end", async () => {
+    const command = [
+      "bash",
+      "-c",
+      `sleep 1; exec ${process.execPath} -e "$0"`,
+      `${nestScript(8_000)}; setTimeout(() => 0, 1e6)`,
+    ];
+    const ran = await run(fixture.spec(command, { limits: { growthBytes: 2_000_000_000 } }));
+    assert.match(ran.limit ?? "", /^disk growth: /);
+    execFileSync(nativeProgram(), ["remove", path.join(fixture.shadow, "d")]);
+  });
 
   /** Limits that the kernel keeps: the process sees them fail. */
   const failing: readonly [what: string, limits: SandboxLimits, command: string, stdout: string][] =

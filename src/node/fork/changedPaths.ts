@@ -4,7 +4,7 @@ import { findRenames, type RenameSide } from "./renames.ts";
 import type { IgnoreQuestion } from "./ignoreRules.ts";
 import type { ScanRecord } from "./scanRecords.ts";
 
-function kindOf(record: ScanRecord): ChangedPath["change"] {
+function kindOf(record: ScanRecord, reader: Reader): ChangedPath["change"] {
   switch (record.code) {
     case "A":
       return "added";
@@ -14,6 +14,8 @@ function kindOf(record: ScanRecord): ChangedPath["change"] {
       return "mode";
     case "T":
       return "symlink";
+    case "L":
+      return reader.baseHasDirectory(record.path) ? "modified" : "added";
     case "M":
     case "U":
     case "E":
@@ -56,7 +58,10 @@ export async function changedPaths(
   reader: Reader,
   question: IgnoreQuestion,
 ): Promise<readonly ChangedPath[]> {
-  const readable = records.filter(({ code }) => code !== "E" && code !== "O");
+  const deep = new Set(records.filter(({ code }) => code === "L").map((one) => one.path));
+  const readable = records.filter(
+    ({ code, path }) => code !== "E" && code !== "O" && (code === "L" || !deep.has(path)),
+  );
   const kept = await withoutMasks(readable, reader);
   const ignored = await question.answer(
     kept.map((record) => ({ path: record.path, directory: record.type === "directory" })),
@@ -79,11 +84,12 @@ export async function changedPaths(
       const from = renames.get(record.path);
       return {
         path: record.path,
-        change: from === undefined ? kindOf(record) : "renamed",
+        change: from === undefined ? kindOf(record, reader) : "renamed",
         ...(from !== undefined && { from }),
         ...(record.code !== "D" && { mode: record.mode }),
         bytes: record.size,
         type: typeOf(record),
+        ...(record.code === "L" && { nestedTooDeep: true as const }),
         ignored: ignored.has(record.path),
         ...(record.code === "D"
           ? goneAt(record.path)

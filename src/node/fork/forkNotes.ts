@@ -40,7 +40,10 @@ export function leftOutNotes(counts: CloneCounts): string[] {
   return notes;
 }
 
-/** The first few of a list, with a sign that there are more. */
+/** The first few of a list of paths, with a sign that there are more. */
 export function someOf(list: readonly string[], count: number): string {
-  return list.slice(0, count).join(", ") + (list.length > count ? ", …" : "");
+  const shown = list
+    .slice(0, count)
+    .map((one) => (one.length > 200 ? `${one.slice(0, 120)} … ${one.slice(-60)}` : one));
+  return shown.join(", ") + (list.length > count ? ", …" : "");
 }

@@ -12,6 +12,7 @@ const fixes: Readonly<Record<string, string>> = {
   ENOSPC: "free some space, or set HOLDFAST_HOME to a disk with room",
   EDQUOT: "your disk quota is used up: free some space, or set HOLDFAST_HOME to another disk",
   EMFILE: "raise the limit of open files (`ulimit -n 1024`)",
+  ENAMETOOLONG: "remove the folders that are nested so deep",
   ENFILE: "the system is out of file descriptors: close some programs",
   ENOENT: "build it with `npm run build`",
 };
@@ -21,6 +22,7 @@ const errnoNames: ReadonlyMap<number, string> = new Map([
   [122, "EDQUOT"],
   [24, "EMFILE"],
   [23, "ENFILE"],
+  [36, "ENAMETOOLONG"],
 ]);
 
 function failureOf(

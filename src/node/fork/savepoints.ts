@@ -91,7 +91,7 @@ class Saving {
   async differences(records: readonly ScanRecord[]): Promise<Map<string, Difference>> {
     const found = new Map<string, Difference>();
     for (const record of records) {
-      if (record.code === "E" || record.code === "O" || record.type === "other") continue;
+      if (["E", "O", "L"].includes(record.code) || record.type === "other") continue;
       const one = await this.#differenceOf(record);
       // A path that became another type has a record for each: what is there now has the last word.
       if (one === undefined || (one.is === "absent" && found.has(record.path))) continue;

@@ -4,8 +4,8 @@ import type { EntryType } from "./manifest.ts";
 /** One record of `holdfast-native scan`: see native/PROTOCOL.md. Times in nanoseconds. */
 export interface ScanRecord {
   /** A added, D deleted, M content, U cannot be compared, P mode, T link target or type, E unreadable directory,
-   * O directory of an overlay whose lower entries do not show through. */
-  readonly code: "A" | "D" | "M" | "U" | "P" | "T" | "E" | "O";
+   * O directory of an overlay whose lower entries do not show through, L directory with entries nested too deep to be told. */
+  readonly code: "A" | "D" | "M" | "U" | "P" | "T" | "E" | "O" | "L";
   readonly type: EntryType;
   readonly mode: number;
   readonly size: number;
@@ -23,7 +23,7 @@ const typeNames: Readonly<Record<string, EntryType>> = {
 };
 
 function isCode(text: string): text is ScanRecord["code"] {
-  return /^[ADMUPTEO]$/.test(text);
+  return /^[ADMUPTEOL]$/.test(text);
 }
 
 /** Parses the NUL-ended records, in order of path. */

@@ -68,7 +68,10 @@ async function changedFile(
     beforeText: before?.text,
     afterText: after?.text,
   });
-  const refused = refusedPath(entry.path);
+  const refused =
+    entry.nestedTooDeep === true
+      ? "folders in it are nested deeper than a path can name"
+      : refusedPath(entry.path);
   return {
     path: entry.path,
     kind: entry.change,

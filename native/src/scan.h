@@ -1,0 +1,53 @@
+/* The parts of `scan`: the walk (scan.c) and the comparison of contents (scanCompare.c). */
+#ifndef HOLDFAST_SCAN_H
+#define HOLDFAST_SCAN_H
+
+#include "common.h"
+#include "manifest.h"
+#include "tree.h"
+
+enum { NOT_IN_BASE = UINT32_MAX, PACKS = 16, COMPARE_BUFFER = 64 * 1024 };
+
+/* A directory that stands in the shadow; `index` is its record, NOT_IN_BASE for a new one. */
+struct piece {
+    uint32_t index;
+    char path[];
+};
+
+struct scan_worker {
+    struct text out;
+    uint64_t seen, compared;
+    char *left, *right;
+};
+
+struct scan {
+    struct manifest manifest;
+    int shadow, host, base;
+    bool with_git;
+    atomic_bool stop;
+    struct pool pool;
+    struct scan_worker workers[8];
+    int packs[PACKS];
+};
+
+/* What a scan works on at one moment. */
+struct spot {
+    struct scan *scan;
+    struct scan_worker *worker;
+    int directory;
+    const char *path; /* of the directory */
+    bool shut;        /* it was told that we cannot look into it */
+    bool deep;        /* it was told that it has paths too long for a record */
+};
+
+struct found {
+    char type;
+    unsigned mode;
+    uint64_t size, ino;
+    int64_t ctime, btime;
+};
+
+/* Content of a file of the same size as the base's: 'M' changed, '=' the same bytes, 'U' cannot be told. */
+char scan_compare(struct spot *spot, const struct manifest_entry *entry, const char *name, const char *path);
+
+#endif
