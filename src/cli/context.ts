@@ -4,11 +4,8 @@ import { Failure } from "../base/errors.ts";
 import { resolveTransaction, type FoundTransaction } from "../node/state/home.ts";
 import { openHome } from "../node/state/homeDirectory.ts";
 import { workspaceRoot } from "../node/state/workspaceRoot.ts";
-import {
-  openTransactionControl,
-  type Connection,
-  type Installation,
-} from "../supervisor/client.ts";
+import { openTransactionControl, type Connection } from "../supervisor/client.ts";
+import type { Installation } from "../supervisor/supervisorProcess.ts";
 import { liveSupervisor } from "../node/state/supervisorLock.ts";
 
 /** Values of a verb's options: strings, flags, or lists. */

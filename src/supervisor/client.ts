@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import path from "node:path";
@@ -16,14 +15,12 @@ import {
 import { Caller } from "../protocol/endpoint.ts";
 import { lineTransport, listenLines } from "./lineTransport.ts";
 import { startReport, type StartReport, type StartSpec } from "./startSpec.ts";
-
-/** Where the built files are and how to run them; the composition root knows. */
-export interface Installation {
-  /** The directory with `supervisor.cjs`, `native/…`. */
-  readonly dist: string;
-  /** The Node program (`process.execPath`; in VS Code it runs with ELECTRON_RUN_AS_NODE). */
-  readonly node: string;
-}
+import {
+  startProcess,
+  supervisorProgram,
+  takeEarly,
+  type Installation,
+} from "./supervisorProcess.ts";
 
 /** A connection to a transaction's supervisor. */
 export interface Connection {
@@ -87,9 +84,6 @@ export async function openTransactionControl(
   return connectSupervisor(root, client);
 }
 
-/** What Node is started with. Each transaction has a supervisor for days: what is new need not grow to 48 MB. */
-export const supervisorFlags: readonly string[] = ["--max-semi-space-size=8"];
-
 /**
  * Starts a supervisor, detached, and waits until it serves. With a spec it begins the transaction (fork, sandbox, agent);
  * without one it reopens an existing transaction. Throws the Failure that stopped it.
@@ -101,21 +95,18 @@ export async function spawnSupervisor(
   onProgress: (text: string) => void,
   signal?: AbortSignal,
 ): Promise<void> {
-  const program = path.join(installation.dist, "supervisor.cjs");
+  const program = supervisorProgram(installation);
   if (!existsSync(program)) {
     throw new Failure("failed", "not-built", `${program} is missing`, "npm run build");
   }
-  const args = [...supervisorFlags, program, root, spec === undefined ? "reopen" : "begin"];
-  const child = spawn(installation.node, args, {
-    cwd: "/",
-    detached: true,
-    stdio: ["pipe", "pipe", "pipe"],
-    env: { ...process.env, ELECTRON_RUN_AS_NODE: "1" },
-  });
+  const child =
+    spec === undefined
+      ? startProcess(installation, ["reopen", root])
+      : (takeEarly() ?? startProcess(installation, ["begin"]));
   const abort = (): void => void child.kill("SIGTERM");
   signal?.addEventListener("abort", abort, { once: true });
   child.stdin.on("error", () => undefined); // it failed before reading: its report says why
-  child.stdin.end(spec === undefined ? "" : JSON.stringify(spec));
+  child.stdin.end(spec === undefined ? "" : JSON.stringify({ root, spec }));
   let errors = "";
   child.stderr
     .setEncoding("utf8")

@@ -18,7 +18,7 @@ import { prepareGateway, readMcpSetup } from "./beginGateway.ts";
 import { listenPrivately } from "./controlServer.ts";
 import { version } from "./installationPaths.ts";
 import { SessionDesk } from "./sessionDesk.ts";
-import { startSpec, type StartReport, type StartSpec } from "./startSpec.ts";
+import { startOrder, type StartReport, type StartSpec } from "./startSpec.ts";
 import { saveCheckSettings, saveFork } from "./stateFiles.ts";
 import { TerminalRelay } from "./terminalRelay.ts";
 import { TransactionSupervisor } from "./transactionSupervisor.ts";
@@ -152,7 +152,8 @@ async function serveTerminal(
   });
 }
 
-async function main(root: string, mode: string): Promise<void> {
+/** `spec`: of the transaction to begin; without it one is reopened. */
+async function main(root: string, spec: StartSpec | undefined): Promise<void> {
   const paths = pathsOf(root);
   const dist = path.dirname(process.argv[1] ?? "");
   const abort = new AbortController();
@@ -166,8 +167,6 @@ async function main(root: string, mode: string): Promise<void> {
     void closed.catch((error: unknown) => log(paths, error)).finally(() => process.exit(0));
   };
   try {
-    const spec =
-      mode === "begin" ? startSpec.parse(parseJson(await text(process.stdin))) : undefined;
     if (spec !== undefined) saveCheckSettings(paths, spec.checks);
     supervisor = TransactionSupervisor.open(paths, dist, end);
     for (const name of ["SIGTERM", "SIGINT"] as const)
@@ -182,7 +181,7 @@ async function main(root: string, mode: string): Promise<void> {
   } catch (error) {
     reportFailure(error);
     // What never began leaves nothing behind.
-    if (mode === "begin") rmSync(root, { recursive: true, force: true });
+    if (spec !== undefined) rmSync(root, { recursive: true, force: true });
     process.exit(1);
   }
 }
@@ -194,19 +193,34 @@ function log(paths: TransactionPaths, error: unknown): void {
   });
 }
 
-const [root, mode] = process.argv.slice(2);
-if (root === undefined || (mode !== "begin" && mode !== "reopen")) {
-  process.stderr.write("usage: supervisor ROOT begin|reopen (started by holdfast)\n");
-  process.exit(2);
+/** Where this process logs what nobody catches; before it knows its transaction it has nothing to say. */
+function superviseIn(root: string, spec: StartSpec | undefined): Promise<void> {
+  const paths = pathsOf(root);
+  process.on("unhandledRejection", (error) => log(paths, error));
+  process.on("uncaughtException", (error) => {
+    log(paths, error);
+    // A supervisor in an unknown state must not go on: the sandbox dies with it, the journal is whole.
+    process.exit(70);
+  });
+  return main(root, spec);
 }
+
+/** Begins what its standard input says; started early and then not needed, it has nothing to begin. */
+async function beginAsTold(): Promise<void> {
+  const told = await text(process.stdin);
+  if (told === "") return;
+  const order = startOrder.safeParse(parseJson(told));
+  if (order.success) return superviseIn(order.data.root, order.data.spec);
+  reportFailure(order.error);
+  process.exit(1);
+}
+
+const [mode, root] = process.argv.slice(2);
 process.stdout.on("error", () => undefined); // the starter is gone; the transaction goes on
 process.stderr.on("error", () => undefined);
-process.on("unhandledRejection", (error) => {
-  log(pathsOf(root), error);
-});
-process.on("uncaughtException", (error) => {
-  log(pathsOf(root), error);
-  // A supervisor in an unknown state must not go on: the sandbox dies with it, the journal is whole.
-  process.exit(70);
-});
-void main(root, mode);
+if (mode === "begin") void beginAsTold();
+else if (mode === "reopen" && root !== undefined) void superviseIn(root, undefined);
+else {
+  process.stderr.write("usage: supervisor begin | reopen ROOT (started by holdfast)\n");
+  process.exitCode = 2;
+}

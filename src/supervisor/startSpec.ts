@@ -1,8 +1,8 @@
 import * as z from "zod";
 import { checkSettings } from "../core/check/checkSettings.ts";
 
-/** What a supervisor needs to begin a transaction; it comes on its standard input as one JSON document. */
-export const startSpec = z.object({
+/** What a supervisor needs to begin a transaction. */
+const startSpec = z.object({
   workspace: z.string(),
   agent: z.string(),
   command: z.array(z.string()),
@@ -30,6 +30,13 @@ export const startSpec = z.object({
   allow: z.array(z.enum(["user-namespaces", "ptrace"])).optional(),
 });
 export type StartSpec = z.output<typeof startSpec>;
+
+/** What a supervisor that shall begin a transaction reads on its standard input, as one JSON document. */
+export const startOrder = z.object({
+  /** The transaction's directory. */
+  root: z.string(),
+  spec: startSpec,
+});
 
 /** One line of the supervisor's standard output while it starts. After `started` or `failed` the stream ends. */
 export const startReport = z.discriminatedUnion("type", [

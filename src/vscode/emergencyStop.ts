@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 import * as z from "zod";
 import { Failure } from "../base/errors.ts";
 import { parseJson } from "../base/jsonl.ts";
-import type { Installation } from "../supervisor/client.ts";
+import type { Installation } from "../supervisor/supervisorProcess.ts";
 
 /** What `holdfast stop --all --json` prints. */
 const answer = z.object({

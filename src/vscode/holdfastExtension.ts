@@ -3,7 +3,7 @@ import path from "node:path";
 import * as vscode from "vscode";
 import { Failure, messageOf } from "../base/errors.ts";
 import { DisposableStore, type Ending } from "../base/lifecycle.ts";
-import type { Installation } from "../supervisor/client.ts";
+import type { Installation } from "../supervisor/supervisorProcess.ts";
 import { AgentOutput } from "./agentOutput.ts";
 import { ChangesTree, type ChangesItem } from "./changes/changesTree.ts";
 import { ConflictMerges } from "./changes/conflictMerges.ts";

@@ -10,8 +10,8 @@ import {
   connectSupervisor,
   openTransactionControl,
   type Connection,
-  type Installation,
 } from "../supervisor/client.ts";
+import type { Installation } from "../supervisor/supervisorProcess.ts";
 import { statusFromJournal } from "../supervisor/statusView.ts";
 import type { z } from "zod";
 import { CommitLog } from "./changes/commitLog.ts";

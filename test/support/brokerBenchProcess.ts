@@ -2,7 +2,7 @@ import { fork, type ChildProcess } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { bundleProgram } from "../../.config/build.mjs";
-import { supervisorFlags } from "../../src/supervisor/client.ts";
+import { supervisorFlags } from "../../src/supervisor/supervisorProcess.ts";
 import type { Ready, WorkerInput } from "./brokerBenchInput.ts";
 import { root } from "./repository.ts";
 

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import * as vscode from "vscode";
 import { Failure, messageOf } from "../../base/errors.ts";
-import type { Installation } from "../../supervisor/client.ts";
+import type { Installation } from "../../supervisor/supervisorProcess.ts";
 import path from "node:path";
 import type { StartRequest } from "../contributions.ts";
 import { setting } from "../editorState.ts";
