@@ -126,7 +126,7 @@ export class FileEffects {
       const known = this.#known.get(one.path);
       // What comes with the change of another path comes with it.
       const alone = known !== undefined || now.has(one.path);
-      const waits = alone && restored === undefined && !last && !isWriter(cause);
+      const waits = alone && restored === undefined && !last && !isSure(cause, one);
       if (waits && this.#unclaimed.get(one.path) !== one.key) {
         unclaimed.set(one.path, one.key);
         // It counts as not seen yet.
@@ -230,6 +230,13 @@ function namesDirectoryOf({ inputText }: RunningCall, { path }: StepChange): boo
     }
     return false;
   });
+}
+
+/** False while the call that made the change may not have been heard of: this one reads, or was over by then. */
+function isSure(cause: RunningCall | EndedCall | undefined, one: StepChange): boolean {
+  if (!isWriter(cause)) return false;
+  const { changedAtMs = 0 } = one;
+  return names(cause, one) || !("endedMs" in cause) || changedAtMs <= cause.endedMs;
 }
 
 /** True for a call that may be expected to change files. */

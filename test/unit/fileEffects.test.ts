@@ -100,6 +100,22 @@ describe("file effects", () => {
     assert.deepEqual(await run(calls, [written("a", 202)]), ["2: modified a"]);
   });
 
+  it("are not laid to a call that was over by then, while a later one may not have been heard of", async () => {
+    const journal = new MemoryJournal();
+    const effects = new FileEffects(
+      journal,
+      () => Promise.resolve([written("a", 203)]),
+      () => [],
+      (error) => assert.fail(String(error)),
+    );
+    effects.callEnded(call(1, "execute", 100, 200));
+    await effects.settled();
+    effects.callEnded(call(2, "execute", 204, 205));
+    await effects.settled();
+    effects.final([written("a", 203)]);
+    assert.deepEqual(journal.lines("file.changed", words), ["2: modified a"]);
+  });
+
   it("are laid to a reader when nobody else can have made them", async () => {
     assert.deepEqual(await run([call(1, "read", 100, 200)], [written("a", 150)]), [
       "1: modified a",
