@@ -6,6 +6,8 @@ export interface Asked {
   readonly path?: string;
   readonly remote?: string;
   readonly local?: string;
+  /** A value of the kernel's, by name. */
+  readonly sysctl?: string;
   /** A terminal that it has opened itself. */
   readonly ownTerminal?: true;
 }
@@ -53,6 +55,10 @@ function matches(
       return (wordOf(name) === "remote" ? asked.remote : asked.local)?.split(":")[0] === "localhost"
         ? ["*", asked.remote?.split(":")[1]].includes(valueOf(words[1], parameters).split(":")[1])
         : false;
+    case "sysctl-name":
+      return asked.sysctl === valueOf(words[0], parameters);
+    case "sysctl-name-prefix":
+      return asked.sysctl?.startsWith(valueOf(words[0], parameters)) === true;
     case "target":
     case "global-name":
       return false;

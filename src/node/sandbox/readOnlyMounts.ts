@@ -69,7 +69,7 @@ export function readOnlyRecords(
   const records: PlanRecord[] = [];
   const notes: string[] = [];
   const forbidden = [home, state].flatMap((one) =>
-    existsSync(one) ? [one, realpathSync(one)] : [one],
+    existsSync(one) ? [one, realpathSync.native(one)] : [one],
   );
   const shown = new Set<string>();
   for (const directory of [...directories].sort((a, b) => a.length - b.length)) {

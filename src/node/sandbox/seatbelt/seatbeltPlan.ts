@@ -1,3 +1,4 @@
+import { existsSync, realpathSync } from "node:fs";
 import path from "node:path";
 import { Failure } from "../../../base/errors.ts";
 import type { SandboxSpec } from "../../../runtime/ports.ts";
@@ -149,6 +150,9 @@ function shellScript(spec: SandboxSpec): string {
   return `${closing}; ${[...set, "ulimit -c 0", 'exec "$@"'].join(" && ")}`;
 }
 
+/** A path that was looked for by its name, as the file system spells it: the case may be another. */
+const stored = (place: string): string => (existsSync(place) ? realpathSync.native(place) : place);
+
 function shownPaths(
   records: readonly PlanRecord[],
 ): Pick<Parameters<typeof seatbeltProfile>[0], "reads" | "hidden"> {
@@ -156,8 +160,8 @@ function shownPaths(
   const hidden: string[] = [];
   for (const record of records) {
     if (record[0] === "read" && record[1] === record[2]) reads.push(record[1]);
-    else if (record[0] === "read") hidden.push(record[2]);
-    else if (record[0] === "tmpfs") hidden.push(record[1]);
+    else if (record[0] === "read") hidden.push(stored(record[2]));
+    else if (record[0] === "tmpfs") hidden.push(stored(record[1]));
   }
   return { reads, hidden };
 }

@@ -61,11 +61,31 @@ const systemReads = [
 /** Directories and links on the way to them, seen and not listed. */
 const systemWay = ["/", "/etc", "/tmp", "/var", "/private", "/private/etc", "/private/var"];
 
+/** Of Homebrew's trees: what its services keep, databases among them. */
+const systemHidden = ["/opt/homebrew/var", "/usr/local/var"];
+
+/** What a runtime asks of machine and system. Not `kern.proc…`: the arguments and environments of the person's processes. */
+const systemValues = [
+  ...["kern.argmax", "kern.boottime", "kern.hostname", "kern.hv_vmm_present", "kern.maxfiles"],
+  ...["kern.maxfilesperproc", "kern.maxproc", "kern.ngroups", "kern.osproductversion"],
+  ...["kern.osproductversioncompat", "kern.osrelease", "kern.ostype", "kern.osvariant_status"],
+  ...["kern.osversion", "kern.secure_kernel", "kern.usrstack64", "kern.version"],
+  ...["kern.willshutdown", "machdep.ptrauth_enabled", "security.mac.lockdown_mode_state"],
+  ...["sysctl.proc_cputype", "sysctl.proc_translated", "vm.loadavg"],
+];
+const systemValuePrefixes = ["hw.", "machdep.cpu."];
+
+/** Descriptors of whoever opens them. */
+const ownDescriptors = "/dev/fd";
+const waysToDescriptors = ["/dev", "/dev/stdin", "/dev/stdout", "/dev/stderr"];
+
 const devices = ["/dev/null", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/ptmx"];
 
 const quoted = (word: string): string => `"${word}"`;
 
-const filters = (name: "literal" | "subpath", words: readonly string[]): string =>
+type Filter = "literal" | "subpath" | "sysctl-name" | "sysctl-name-prefix";
+
+const filters = (name: Filter, words: readonly string[]): string =>
   words.map((word) => ` (${name} ${word})`).join("");
 
 /** Every directory above, so that a path can be resolved without its neighbours being listed. */
@@ -109,22 +129,31 @@ export function seatbeltProfile(view: SeatbeltView): SeatbeltProfile {
   const lines = [
     "(version 1)",
     "(deny default)",
-    "(allow process-exec process-fork)",
+    "(allow process-fork)",
     "(allow signal (target same-sandbox))",
     "(allow process-info* (target same-sandbox))",
-    "(allow sysctl-read)",
+    `(allow sysctl-read${filters("sysctl-name", systemValues.map(quoted))}${filters("sysctl-name-prefix", systemValuePrefixes.map(quoted))})`,
     '(allow mach-lookup (global-name "com.apple.system.notification_center") (global-name "com.apple.system.opendirectoryd.libinfo"))',
-    `(allow file-read*${filters("subpath", systemReads.map(quoted))})`,
+    // What may not be read may not be run either: a program can hold a secret.
+    `(allow file-read* process-exec${filters("subpath", systemReads.map(quoted))})`,
+    `(deny file-read* process-exec${filters("subpath", systemHidden.map(quoted))})`,
     `(allow file-read-metadata${filters("literal", systemWay.map(quoted))})`,
     `(allow file-read* file-write-data file-ioctl${filters("literal", devices.map(quoted))})`,
+    `(allow file-read* file-write-data${filters("subpath", [quoted(ownDescriptors)])})`,
+    `(allow file-read-metadata${filters("literal", waysToDescriptors.map(quoted))})`,
     // Terminals that it opened itself; the person's own would take keystrokes from it.
     "(allow pseudo-tty)",
     '(allow file-read* file-write-data file-ioctl (require-all (regex #"^/dev/ttys[0-9]+$") (extension "com.apple.sandbox.pty")))',
     ...rule("allow", "file-read-metadata", "literal", given.of(way)),
-    ...rule("allow", "file-read*", "subpath", given.of(reads)),
-    ...rule("deny", "file-read* file-write*", "subpath", given.of([...hidden, ...state])),
-    ...rule("allow", "file-read*", "subpath", given.of(shown)),
-    ...rule("allow", "file-read* file-write*", "subpath", given.of(writes)),
+    ...rule("allow", "file-read* process-exec", "subpath", given.of(reads)),
+    ...rule(
+      "deny",
+      "file-read* file-write* process-exec",
+      "subpath",
+      given.of([...hidden, ...state]),
+    ),
+    ...rule("allow", "file-read* process-exec", "subpath", given.of(shown)),
+    ...rule("allow", "file-read* file-write* process-exec", "subpath", given.of(writes)),
     "(deny file-write-setugid)",
     "(deny network*)",
     // There is no network of its own: the person's services listen on this loopback too, so one port of it is open.
