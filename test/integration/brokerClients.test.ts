@@ -11,6 +11,7 @@ import { execa } from "execa";
 import { javaOptions } from "../../src/node/broker/javaTrust.ts";
 import { proxyFromEnvironment } from "../../src/node/broker/upstreamProxy.ts";
 import { brokerWorld, listen, type BrokerWorld } from "../support/brokerWorld.ts";
+import { requestOver, tunnel } from "../support/proxyClient.ts";
 import { root } from "../support/repository.ts";
 
 const native = path.join(root, "native/build/holdfast-native");
@@ -203,5 +204,37 @@ describe("broker: behind another proxy", function () {
     corporate.close();
     const login = Buffer.from("me:pass").toString("base64");
     assert.deepEqual(asked, [`far.test:443 Basic ${login}`]);
+  });
+
+  it("asks that proxy for no name and no address that leads inside", async () => {
+    const asked: string[] = [];
+    const far = createServer((_request, response) => response.end("far\n"));
+    await new Promise<void>((resolve) => far.listen(0, "127.0.0.1", resolve));
+    const proxyFor: ReturnType<typeof proxyFromEnvironment> = () => ({
+      tunnel: (authority) => {
+        asked.push(authority.host);
+        return Promise.resolve(connect((far.address() as AddressInfo).port, "127.0.0.1"));
+      },
+    });
+    const resolve = (name: string) =>
+      name === "split.example"
+        ? Promise.resolve([{ address: "10.1.2.3", family: 4 }])
+        : Promise.reject(new Error("ENOTFOUND"));
+    await using world = await brokerWorld({ proxyFor, resolve });
+    const get = async (host: string): Promise<number | undefined> => {
+      const socket = await tunnel(world, `${host}:80`);
+      const options = { path: "/", headers: { host } };
+      const { response } = await requestOver(socket, options, (request) => request.end());
+      socket.destroy();
+      return response.statusCode;
+    };
+    const inside = ["split.example", "printer", "router.lan", "metadata.google.internal"];
+    for (const host of [...inside, "10.0.0.1", "169.254.169.254", "localhost"]) {
+      assert.equal(await get(host), 403, host);
+    }
+    assert.equal(await get("far.example"), 200);
+    assert.deepEqual(asked, ["far.example"]);
+    far.close();
+    far.closeAllConnections();
   });
 });

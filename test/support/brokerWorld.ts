@@ -48,6 +48,8 @@ export interface WorldOptions {
   readonly secrets?: readonly Secret[];
   readonly modelHosts?: readonly string[];
   readonly resolve?: NonNullable<BrokerOptions["upstream"]>["resolve"];
+  /** A proxy of the network, for what is not under `.test`. */
+  readonly proxyFor?: NonNullable<BrokerOptions["upstream"]>["proxyFor"];
   readonly host?: MemoryHost;
   readonly onPassed?: NonNullable<BrokerOptions["onPassed"]>;
   /** The state of an earlier broker, to be taken up. */
@@ -104,7 +106,7 @@ export async function brokerWorld(options: WorldOptions = {}): Promise<BrokerWor
         authority.host.endsWith(".test")
           ? { host: "127.0.0.1", port: authority.port === 443 ? securePort : plainPort }
           : undefined,
-      proxyFor: () => undefined,
+      proxyFor: options.proxyFor ?? (() => undefined),
     },
   });
   const bridge = bridgeTo(doorSocket);

@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { isIP } from "node:net";
 import fc from "fast-check";
-import { classBeforeLookup, classOfAddress } from "../../src/node/broker/addresses.ts";
+import {
+  checkBehindProxy,
+  classBeforeLookup,
+  classOfAddress,
+} from "../../src/node/broker/addresses.ts";
+import type { Resolve } from "../../src/node/broker/addresses.ts";
 import { canonicalHost, parseAuthority } from "../../src/node/broker/names.ts";
 import { parseTarget, targetText } from "../../src/node/broker/target.ts";
 
@@ -120,6 +125,44 @@ describe("broker: names", () => {
 });
 
 describe("broker: addresses", () => {
+  for (const [name, wanted] of [
+    ["a.localhost", "loopback"],
+    ["localhost.localdomain", "loopback"],
+    ["ip6-loopback", "loopback"],
+    ["metadata.google.internal", "metadata"],
+    ["instance-data.ec2.internal", "metadata"],
+    ["notlocalhost", "unresolved"],
+    ["metadata.example.org", "unresolved"],
+  ] as const) {
+    it(`knows ${name} without asking: ${wanted}`, () =>
+      assert.equal(classBeforeLookup(name), wanted));
+  }
+
+  const knows: Record<string, string> = {
+    "split.example": "10.1.2.3",
+    "far.example": "93.184.216.34",
+  };
+  for (const [host, wanted] of [
+    ["far.example", "public"],
+    ["known-to-the-proxy-alone.example", "public"],
+    ["split.example", "private"],
+    ["printer", "private"],
+    ["router.lan", "private"],
+    ["db.corp.internal", "private"],
+    ["10.0.0.1", "private"],
+    ["169.254.169.254", "metadata"],
+  ] as const) {
+    it(`classes what a proxy of the network looks up: ${host} is ${wanted}`, async () => {
+      const resolve: Resolve = (name) => {
+        const address = knows[name];
+        return address === undefined
+          ? Promise.reject(new Error("ENOTFOUND"))
+          : Promise.resolve([{ address, family: 4 }]);
+      };
+      assert.equal((await checkBehindProxy(host, resolve)).class, wanted);
+    });
+  }
+
   const classes: Record<string, string> = {
     "93.184.216.34": "public",
     "2606:2800:220:1::1": "public",

@@ -104,8 +104,38 @@ function classByLists(address: string): AddressClass {
 /** What is known of a canonical host without asking any resolver: a look-up is itself a message to the outside. */
 export function classBeforeLookup(host: string): AddressClass {
   if (isIP(host) !== 0) return classOfAddress(host);
-  if (host === "localhost" || host.endsWith(".localhost")) return "loopback";
+  if (loopbackNames.test(host)) return "loopback";
+  if (metadataNames.has(host)) return "metadata";
   return "unresolved";
+}
+
+/** RFC 6761, and what the hosts files of distributions have. */
+const loopbackNames =
+  /(?:^|\.)localhost$|^(?:localhost\.localdomain|localhost[46]|ip6-(?:localhost|loopback))$/;
+/** What clouds call the address from which machines read their credentials. */
+const metadataNames: ReadonlySet<string> = new Set([
+  "instance-data",
+  "instance-data.ec2.internal",
+  "metadata",
+  "metadata.goog",
+  "metadata.google.internal",
+]);
+/** Names that no public zone has (RFC 6762, RFC 8375, RFC 9476, ICANN's list of names kept out of the root). */
+const insideNames =
+  /^[^.]+$|\.(?:alt|corp|home|home\.arpa|in-addr\.arpa|internal|intranet|ip6\.arpa|lan|local|localdomain|mail|onion|private)$/;
+
+/**
+ * The same where a proxy of the network looks the name up, and dials what it finds: only it knows that address. A name that
+ * leads inside by what it is called, or by what this machine finds, is classed so. A name that this machine knows nothing
+ * of is left to the proxy, as is one with another answer there: see the threat model.
+ */
+export async function checkBehindProxy(host: string, resolve: Resolve): Promise<CheckedAddresses> {
+  if (isIP(host) === 0 && insideNames.test(host)) return { addresses: [], class: "private" };
+  try {
+    return await checkAddresses(host, resolve);
+  } catch {
+    return { addresses: [], class: "public" };
+  }
 }
 
 /** Resolves a canonical host to the addresses that may be dialled. Where a name has addresses of several classes the

@@ -1,7 +1,7 @@
 import type { EntryDraft } from "../../core/journal/entry.ts";
 import type { Judgement } from "../../core/policy/judge.ts";
 import { SecretLeak } from "../secrets/vault.ts";
-import { checkAddresses, type CheckedAddresses } from "./addresses.ts";
+import type { CheckedAddresses } from "./addresses.ts";
 import { BodyIntake } from "./bodyIntake.ts";
 import {
   likenessOf,
@@ -115,7 +115,7 @@ async function send(one: Exchange, held: HeldPayload | undefined): Promise<void>
 
 /** Looks the name up, only now that the call may go; denies what turns out not to be public. */
 async function checkedAddresses(one: Exchange): Promise<CheckedAddresses | undefined> {
-  const checked = await checkAddresses(one.call.authority.host, one.parts.resolve);
+  const checked = await one.parts.checked(one.call.authority);
   if (checked.class === "public" || one.facts.address !== "unresolved") return checked;
   const facts = { ...one.facts, address: checked.class };
   const again = addressFloor(facts, one.parts.judge(facts));

@@ -2,11 +2,12 @@ import { randomUUID } from "node:crypto";
 import type { CallFacts, Judge, Judgement } from "../../core/policy/judge.ts";
 import type { BrokerHost } from "../../runtime/ports.ts";
 import type { Vault } from "../secrets/vault.ts";
-import type { Resolve } from "./addresses.ts";
+import type { CheckedAddresses } from "./addresses.ts";
 import type { BodyIntake, Taken } from "./bodyIntake.ts";
 import type { SharedBytes } from "./doorLimits.ts";
 import type { HeldCalls } from "./heldCalls.ts";
 import type { IncomingCall } from "./incomingCall.ts";
+import type { Authority } from "./names.ts";
 import type { Upstream } from "./outgoingCall.ts";
 
 /** How a client waits while its call is held. */
@@ -23,7 +24,8 @@ export interface ExchangeParts {
   readonly judge: Judge;
   readonly vault: Vault;
   readonly upstream: Upstream;
-  readonly resolve: Resolve;
+  /** Looks the name up: only once the call may go. */
+  readonly checked: (authority: Authority) => Promise<CheckedAddresses>;
   readonly isModelHost: (facts: { readonly host: string; readonly port: number }) => boolean;
   readonly held: HeldCalls;
   readonly memory: SharedBytes;

@@ -1,6 +1,5 @@
 import type { Socket } from "node:net";
 import { createHash } from "node:crypto";
-import { checkAddresses } from "./addresses.ts";
 import { connectionFacts } from "./callFacts.ts";
 import type { Dialler } from "./dial.ts";
 import { likenessOf, newRequestId, recordFinished, type ExchangeParts } from "./exchangeState.ts";
@@ -39,7 +38,7 @@ export async function tunnelOpaque(
   let error: string | undefined;
   try {
     await passed(one, authority, judgement, likenessOf(facts, judgement), gone.signal);
-    const checked = await checkAddresses(authority.host, parts.resolve);
+    const checked = await parts.checked(authority);
     const again = addressFloor({ ...facts, address: checked.class }, judgement);
     if (again.verdict === "deny") throw new Error(again.reason);
     const upstream = await dialler.plain({ authority, addresses: checked.addresses }, gone.signal);

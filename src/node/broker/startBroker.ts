@@ -2,7 +2,8 @@ import { chmod, mkdir, rm } from "node:fs/promises";
 import type { CallFacts, Judge, Judgement } from "../../core/policy/judge.ts";
 import type { Broker, BrokerHost } from "../../runtime/ports.ts";
 import { Vault, type Secret } from "../secrets/vault.ts";
-import { cachedResolve, resolveWithHost, type Resolve } from "./addresses.ts";
+import { cachedResolve, checkAddresses, checkBehindProxy } from "./addresses.ts";
+import { resolveWithHost, type Resolve } from "./addresses.ts";
 import { createCertificateAuthority, type CertificateAuthority } from "./certificates.ts";
 import { createDialler, type DialOverrides } from "./dial.ts";
 import { Door } from "./door.ts";
@@ -59,7 +60,9 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   await mkdir(options.stateDir, { recursive: true, mode: 0o700 });
   const certificates = await (options.authority ?? newAuthority());
   await writeCaFiles(options.caFilesDir, certificates.certificate);
-  const dialler = createDialler(overrides.proxyFor ?? proxyFromEnvironment(process.env), overrides);
+  const proxyFor = overrides.proxyFor ?? proxyFromEnvironment(process.env);
+  const dialler = createDialler(proxyFor, overrides);
+  const resolve = cachedResolve(overrides.resolve ?? resolveWithHost);
   const upstream = createUpstream(dialler);
   const limits = { ...doorLimits, ...options.limits };
   const held = await HeldCalls.open(host, options.stateDir, "broker", limits);
@@ -69,7 +72,10 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
       judge,
       vault: new Vault(options.secrets ?? []),
       upstream,
-      resolve: cachedResolve(overrides.resolve ?? resolveWithHost),
+      checked: (authority) =>
+        proxyFor(authority) === undefined
+          ? checkAddresses(authority.host, resolve)
+          : checkBehindProxy(authority.host, resolve),
       isModelHost: modelHostTest(modelHosts),
       held,
       memory: new SharedBytes(limits.bodyBytes),
