@@ -2,6 +2,7 @@
  * bridge: one process, one epoll. A connection is two flows, client → door and door → client; a flow reads until its end
  * of stream, then shuts the other side down for writing (half-close), and the connection is over when both flows are. A
  * flow reads only when its buffer is empty and writes until it is: that is all the flow control there is, and enough.
+ * What is inside can fill no more than CONNECTIONS_MOST times two buffers; a connection beyond that is closed at once.
  */
 #include "bridge.h"
 
@@ -22,7 +23,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { FLOW_BYTES = 64 * 1024, EVENTS = 64, CLIENT = 0, DOOR = 1 };
+/* As many connections as the door takes (src/node/broker/doorLimits.ts): one more would only cost the supervisor its time. */
+enum { FLOW_BYTES = 64 * 1024, EVENTS = 64, CONNECTIONS_MOST = 2048, CLIENT = 0, DOOR = 1 };
 
 struct side {
     struct source source; /* fd -1: closed */
@@ -148,6 +150,7 @@ static bool move(struct connection *connection, int from) {
 
 static void end_connection(struct bridge *bridge, struct connection *connection) {
     connection->dead = true;
+    bridge->connections--;
     for (int i = 0; i < 2; i++) {
         close(connection->sides[i].source.fd);
         connection->sides[i].source.fd = -1;
@@ -182,11 +185,12 @@ static void handle(struct bridge *bridge, struct source *source, uint32_t events
 }
 
 void bridge_open(struct bridge *bridge, int client, const char *first, size_t count) {
-    int door = bridge_connect_door(bridge->door);
+    int door = bridge->connections < CONNECTIONS_MOST ? bridge_connect_door(bridge->door) : -1;
     if (door < 0) {
         close(client);
         return;
     }
+    bridge->connections++;
     int yes = 1;
     setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     struct connection *connection = must_alloc(sizeof *connection);

@@ -22,6 +22,7 @@ struct bridge {
     bool six;    /* names get IPv6 addresses too */
     int notices; /* to the broker, or -1 */
     int streams; /* open DNS connections */
+    int connections; /* open, to the door */
 };
 
 /* A connection to the broker, or -1 with errno. */

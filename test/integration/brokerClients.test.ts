@@ -1,42 +1,24 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { spawn, type ChildProcess } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer, request as requestHttp } from "node:http";
-import { connect, createServer as createNet, type AddressInfo } from "node:net";
+import { connect, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { execa } from "execa";
 import { javaOptions } from "../../src/node/broker/javaTrust.ts";
 import { proxyFromEnvironment } from "../../src/node/broker/upstreamProxy.ts";
-import { brokerWorld, listen, type BrokerWorld } from "../support/brokerWorld.ts";
+import { brokerWorld, type BrokerWorld } from "../support/brokerWorld.ts";
+import { nativeBridge } from "../support/nativeBridge.ts";
 import { requestOver, tunnel } from "../support/proxyClient.ts";
 import { root } from "../support/repository.ts";
-
-const native = path.join(root, "native/build/holdfast-native");
+import { nativePath } from "../support/sandboxFixture.ts";
 
 /** A registry with one package that anybody may install. */
 const manifest = JSON.stringify({ name: "tiny", version: "1.0.0" });
 let tarball = Buffer.alloc(0);
-
-/** The native bridge in front of a door, as the sandbox has it. */
-async function nativeBridge(doorSocket: string): Promise<{ proxy: string; child: ChildProcess }> {
-  const probe = createNet();
-  const port = await listen(probe);
-  await new Promise((resolve) => probe.close(resolve));
-  const child = spawn(native, ["bridge", String(port), doorSocket], { stdio: "inherit" });
-  for (;;) {
-    const up = await new Promise<boolean>((resolve) => {
-      const socket = connect(port, "127.0.0.1", () => resolve(true)).once("error", () =>
-        resolve(false),
-      );
-      socket.once("connect", () => socket.destroy());
-    });
-    if (up) return { proxy: `http://127.0.0.1:${String(port)}`, child };
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
 
 describe("broker: real clients through the real bridge", function () {
   this.timeout(150_000);
@@ -167,7 +149,7 @@ public class Get { public static void main(String[] a) throws Exception {
     });
   }
 
-  it("has a bridge to go through", () => assert.ok(existsSync(native), "make -C native"));
+  it("has a bridge to go through", () => assert.ok(existsSync(nativePath), "make -C native"));
 });
 
 describe("broker: behind another proxy", function () {

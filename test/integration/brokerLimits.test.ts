@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { connect as connectHttp2 } from "node:http2";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import type { Duplex } from "node:stream";
+import { Duplex } from "node:stream";
+import { connect as connectTls, type TLSSocket } from "node:tls";
 import { gzipSync } from "node:zlib";
 import type { CallFacts, Judge } from "../../src/core/policy/judge.ts";
 import {
@@ -248,6 +250,119 @@ describe("broker: bounds", function () {
     await begin({ stateDir });
     assert.deepEqual(readdirSync(path.join(stateDir, "held")), []);
     rmSync(stateDir, { recursive: true });
+  });
+
+  for (const [what, bytes] of [
+    ["a destination", `\x01tcp ${"a".repeat(500)}`],
+    ["a notice", `\x01notices\nname ${"a".repeat(500)}`],
+  ] as const) {
+    it(`closes a connection of the transparent path whose line is too long: ${what}`, async () => {
+      await begin({});
+      const socket = connect(world.doorSocket);
+      socket.on("error", () => undefined).resume();
+      socket.write(bytes);
+      await once(socket, "close");
+      await isServed();
+    });
+  }
+
+  /** The beginning of a ClientHello that is said to be much longer. */
+  function helloRecord(bytes: number): Buffer {
+    const record = Buffer.alloc(5 + bytes);
+    record.set([22, 3, 1, bytes >> 8, bytes & 255, 1, 255, 255, 255]);
+    return record;
+  }
+
+  it("closes a connection whose ClientHello does not end", async () => {
+    await begin({});
+    const socket = await tunnel(world, "a.test:443");
+    socket.on("error", () => undefined).resume();
+    const closed = once(socket, "close");
+    for (let sent = 0; sent < 5; sent += 1) socket.write(helloRecord(16_000));
+    await closed;
+    await isServed();
+  });
+
+  it("closes a connection whose ClientHello does not go on", async () => {
+    await begin({});
+    // Not one of the web's own ports, where a slow client is waited for twenty times as long.
+    const socket = await tunnel(world, "a.test:4433");
+    socket.on("error", () => undefined).resume();
+    socket.write(helloRecord(100).subarray(0, 20));
+    await once(socket, "close");
+    await isServed();
+  });
+
+  it("reads a ClientHello in whatever pieces and records it comes", async () => {
+    await begin({});
+    const { port } = new URL(world.proxy);
+    const outer = connect(Number(port), "127.0.0.1");
+    outer.write("CONNECT a.test:443 HTTP/1.1\r\nHost: a.test:443\r\n\r\n");
+    await once(outer, "data");
+    let first = true;
+    const inner = new Duplex({
+      read: () => undefined,
+      write(chunk: Buffer, _encoding, done) {
+        const pieces = first ? inRecords(chunk, 100) : [chunk];
+        first = false;
+        void (async () => {
+          for (const piece of pieces) {
+            for (const byte of piece.length < 2000 ? piece : []) {
+              outer.write(Buffer.of(byte));
+              await new Promise((resolve) => setImmediate(resolve));
+            }
+            if (piece.length >= 2000) outer.write(piece);
+          }
+          done();
+        })();
+      },
+    });
+    outer.on("data", (chunk: Buffer) => inner.push(chunk));
+    const ca = readFileSync(path.join(world.directory, "ca", "ca.pem"));
+    const socket = connectTls({ socket: inner, servername: "a.test", ca });
+    await once(socket, "secureConnect");
+    const options = { path: "/pieces", headers: { host: "a.test" } };
+    const { response } = await requestOver(socket, options, (request) => request.end());
+    assert.equal(response.statusCode, 200);
+    outer.destroy();
+  });
+
+  /** A TLS record of a handshake, cut into several (RFC 8446 §5.1). */
+  function inRecords(record: Buffer, bytes: number): Buffer[] {
+    const records: Buffer[] = [];
+    for (let at = 5; at < record.length; at += bytes) {
+      const part = record.subarray(at, at + bytes);
+      records.push(Buffer.concat([record.subarray(0, 3), Buffer.of(0, part.length), part]));
+    }
+    return records;
+  }
+
+  it("goes on with a host's open connections when it has made ways for 256 other hosts", async () => {
+    await begin({});
+    const get = async (socket: TLSSocket, host: string): Promise<number | undefined> => {
+      const options = { path: "/", headers: { host } };
+      const { response } = await requestOver(socket, options, (one) => one.end());
+      return response.statusCode;
+    };
+    const first = await secureTunnel(world, "first.test:443", ["h2"]);
+    const session = connectHttp2("https://first.test", { createConnection: () => first });
+    const ask = async (): Promise<unknown> => {
+      const stream = session.request({ ":path": "/again" });
+      const [head] = (await once(stream, "response")) as [Record<string, unknown>];
+      stream.resume();
+      return head[":status"];
+    };
+    assert.equal(await ask(), 200);
+    for (let count = 0; count <= 256; count += 1) {
+      const socket = await secureTunnel(world, `h${count}.test:443`, ["http/1.1"]);
+      assert.equal(await get(socket, `h${count}.test`), 200);
+      socket.destroy();
+    }
+    assert.equal(await ask(), 200);
+    session.destroy();
+    const anew = await secureTunnel(world, "first.test:443", ["http/1.1"]);
+    assert.equal(await get(anew, "first.test"), 200);
+    anew.destroy();
   });
 
   /** An origin that agrees to a WebSocket and counts what comes by it. */
