@@ -34,6 +34,7 @@ struct node {
     struct built *own; /* its entry in the parent; NULL of the root */
     bool frozen; /* of a listing of a frozen tree: it is looked at there and not in the live one */
     bool mount; /* stays empty: an overlay comes over it */
+    bool known; /* its `count` entries are those that an earlier listing has of it: there are none of its own */
     bool late;  /* mode and times are set at the end */
     struct node *next;
 };
@@ -118,6 +119,7 @@ struct place {
     struct clone *clone;
     struct worker *worker;
     struct node *node;
+    const char *path;
     int source, shadow;
     int spare;  /* -1: nothing of the spare is here */
     int frozen; /* the same directory in the frozen tree, -1 while nobody had to look there */
@@ -155,8 +157,8 @@ enum outcome clone_other(struct place *at, struct built *entry, int source, cons
 /* One entry of a tree that is only listed: one question a file. Its content is looked at for secrets when asked, unless an
  * earlier listing has read the very same content. */
 enum outcome clone_list_entry(struct place *at, struct built *entry);
-/* One directory of a tree that is only listed; `path` is its own. */
-void clone_list_directory(struct place *at, const char *path);
+/* One directory of a tree that is only listed. */
+void clone_list_directory(struct place *at);
 /* Room for the entries of at->node. False when there is no memory; the failure is noted. */
 bool clone_make_entries(struct place *at, size_t count);
 /* Makes the entries of at->node that are listed, and takes over their names. */

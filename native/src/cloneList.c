@@ -162,52 +162,78 @@ static bool is_known(const struct clone *clone, const struct node *node) {
            is_settled(clone, &clone->spare.manifest.entries[node->spare], &node->own->record);
 }
 
-/* Fills an entry from an earlier listing; false when it has to be looked at itself. */
-static bool take_known(const struct clone *clone, struct worker *worker, const struct manifest_entry *was,
-                       struct built *entry) {
-    if (was->type == TYPE_DIRECTORY || was->flags & ENTRY_SUSPECT) {
-        return false; /* it has entries of its own; it is read, and its size must be right */
-    }
+/* Whether an entry that an earlier listing found has to be looked at itself: it has entries of its own, or it is read and its
+ * size must be right. */
+static bool is_looked_at(const struct manifest_entry *was) {
+    return was->type == TYPE_DIRECTORY || was->flags & ENTRY_SUSPECT;
+}
+
+/* Fills an entry from an earlier listing. */
+static void take_known(struct place *at, const struct manifest_entry *was, struct built *entry) {
     entry->record = *was;
     if (was->type == TYPE_FILE) {
         entry->record.looked = LOOKED_EARLIER;
-        worker->counts.files++;
-        worker->counts.bytes += was->size;
-        worker->counts.kept++;
     } else if (was->type == TYPE_LINK) {
-        entry->target = (char *)(uintptr_t)(clone->spare.manifest.names + was->pack_offset);
-        worker->counts.links++;
-    } else {
-        worker->counts.special++;
+        entry->target = (char *)(uintptr_t)(at->clone->spare.manifest.names + was->pack_offset);
     }
-    return true;
 }
 
-/* The entries that an earlier listing found in this directory. */
-static void list_known_entries(struct place *at) {
+static void count_known(struct counts *counts, const struct manifest_entry *was) {
+    if (was->type == TYPE_FILE) {
+        counts->files++;
+        counts->bytes += was->size;
+        counts->kept++;
+    } else if (was->type == TYPE_LINK) {
+        counts->links++;
+    } else {
+        counts->special++;
+    }
+}
+
+/* The entries that an earlier listing found in this directory. False with errno when it cannot be opened; that is done only
+ * where an entry has to be looked at. */
+static bool list_known_entries(struct place *at) {
     struct node *node = at->node;
     const struct manifest *known = &at->clone->spare.manifest;
     const struct manifest_entry *first = &known->entries[known->entries[node->spare].first_child];
     uint32_t count = known->entries[node->spare].child_count;
     size_t room = 1;
+    node->known = true;
     for (uint32_t i = 0; i < count; i++) {
         room += first[i].name_length + 1;
+        node->known = node->known && !is_looked_at(&first[i]);
+    }
+    if (node->known) {
+        for (uint32_t i = 0; i < count; i++) {
+            count_known(&at->worker->counts, &first[i]);
+        }
+        node->count = count;
+        return true;
+    }
+    at->source = FS(open_beneath(at->clone->source, at->path, O_RDONLY | O_DIRECTORY));
+    if (at->source < 0) {
+        return false;
     }
     char *name = node->names = must_alloc(room);
     if (!clone_make_entries(at, count)) {
-        return;
+        return true;
     }
     for (uint32_t i = 0; i < count && !atomic_load(&at->clone->stop); i++) {
         struct built *entry = &node->entries[node->count];
+        bool looked_at = is_looked_at(&first[i]);
         memcpy(name, known->names + first[i].name_offset, first[i].name_length);
         name[first[i].name_length] = 0;
         entry->name = name;
         name += first[i].name_length + 1;
-        bool taken = take_known(at->clone, at->worker, &first[i], entry);
-        if (!clone_settle_entry(at, entry, taken ? CLONED : clone_list_entry(at, entry))) {
-            return;
+        if (!looked_at) {
+            take_known(at, &first[i], entry);
+            count_known(&at->worker->counts, &first[i]);
+        }
+        if (!clone_settle_entry(at, entry, looked_at ? clone_list_entry(at, entry) : CLONED)) {
+            break;
         }
     }
+    return true;
 }
 
 /* Whether a directory of the live tree is the frozen one, with the same entries. */
@@ -219,8 +245,9 @@ static bool is_still_directory(const struct clone *clone, const struct node *nod
 }
 
 /* -1 with errno. */
-static int open_listed(struct place *at, const char *path) {
+static int open_listed(struct place *at) {
     struct clone *clone = at->clone;
+    const char *path = at->path;
     if (clone->frozen >= 0 && !at->node->frozen) {
         int live = FS(open_beneath(clone->source, path, O_RDONLY | O_DIRECTORY));
         if (live >= 0 && is_still_directory(clone, at->node, live)) {
@@ -238,8 +265,11 @@ static int open_listed(struct place *at, const char *path) {
 static bool list_entries(struct place *at) {
     struct listing listing = {0};
     if (is_known(at->clone, at->node)) {
-        list_known_entries(at);
-        return true;
+        return list_known_entries(at);
+    }
+    at->source = open_listed(at);
+    if (at->source < 0) {
+        return false;
     }
     if (!clone_skips_directory(at->clone, at->node, at->source) && FS(list_directory(at->source, &listing)) != 0) {
         return false;
@@ -272,22 +302,20 @@ static void forget_entries(struct node *node) {
     node->count = 0;
 }
 
-void clone_list_directory(struct place *at, const char *path) {
+void clone_list_directory(struct place *at) {
     struct clone *clone = at->clone;
     struct node *node = at->node;
     const struct counts before = at->worker->counts;
     at->look = at->save && !clone_in_vendored(node);
     at->whole = true;
-    at->source = open_listed(at, path);
-    bool listed = at->source >= 0 && list_entries(at);
+    bool listed = list_entries(at);
     if (listed && clone->frozen >= 0 && !node->frozen && !is_still_directory(clone, node, at->source)) {
         forget_entries(node); /* somebody was at it just now */
         at->worker->counts = before;
         at->whole = true;
         node->frozen = true;
         close(at->source);
-        at->source = open_listed(at, path);
-        listed = at->source >= 0 && list_entries(at);
+        listed = list_entries(at);
     }
     if (!listed) {
         leave_out(at);

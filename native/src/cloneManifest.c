@@ -1,91 +1,136 @@
-/* From the directories of the walk to records: breadth first, so that children are consecutive and follow their parent. */
+/* From the directories of the walk to records: breadth first, so that children are consecutive and follow their parent. What is
+ * written is not kept: a large tree's records would take more memory, and more time to get it, than the walk itself. */
 #include "clone.h"
+#include "fault.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+enum { RECORDS_AT_ONCE = 2048 };
 
 struct writer {
-    struct manifest_entry *records;
-    uint64_t count;
+    int fd;
+    struct manifest_entry *records; /* those that are not written yet */
+    unsigned waiting;
+    struct manifest_header header; /* its counts are of what was added */
+    uint64_t next_child; /* record of the next directory's first child */
     struct text names;
-    uint64_t files, bytes;
+    struct text noted;
+    bool failed;
 };
 
-static uint64_t count_entries(const struct node *node) {
-    uint64_t total = node->count;
-    for (uint32_t i = 0; i < node->count; i++) {
-        if (node->entries[i].child) {
-            total += count_entries(node->entries[i].child);
+static void flush(struct writer *writer) {
+    size_t bytes = writer->waiting * sizeof *writer->records;
+    writer->failed = writer->failed || FS(write_all(writer->fd, writer->records, bytes)) != 0;
+    writer->waiting = 0;
+}
+
+/* `record` has what was found of the entry; `children` are a directory's. */
+static void add(struct writer *writer, struct manifest_entry record, const char *name, size_t length, const char *target,
+                uint32_t parent, uint32_t children) {
+    record.parent = parent;
+    record.name_offset = writer->names.count;
+    record.name_length = (uint32_t)length;
+    record.first_child = record.type == TYPE_DIRECTORY ? (uint32_t)writer->next_child : 0;
+    record.child_count = children;
+    writer->next_child += children;
+    text_bytes(&writer->names, name, length);
+    if (record.type == TYPE_LINK) {
+        record.pack_offset = target ? writer->names.count : 0;
+        record.size = target ? record.size : 0;
+        text_bytes(&writer->names, target ? target : "", record.size);
+    } else if (record.type == TYPE_FILE && !(record.flags & ENTRY_ABSENT)) {
+        writer->header.files++;
+        writer->header.bytes += record.size;
+    }
+    if (record.flags & (ENTRY_SUSPECT | ENTRY_LINKED) || (length == 4 && memcmp(name, ".git", 4) == 0)) {
+        uint32_t index = (uint32_t)writer->header.count;
+        text_bytes(&writer->noted, &index, sizeof index);
+        writer->header.noted++;
+    }
+    writer->header.count++;
+    writer->records[writer->waiting++] = record;
+    if (writer->waiting == RECORDS_AT_ONCE) {
+        flush(writer);
+    }
+}
+
+static void add_known(struct writer *writer, const struct clone *clone, const struct node *node) {
+    const struct manifest *known = &clone->spare.manifest;
+    const struct manifest_entry *entry = &known->entries[known->entries[node->spare].first_child];
+    for (uint32_t i = 0; i < node->count; i++, entry++) {
+        struct manifest_entry record = *entry;
+        record.looked = record.type == TYPE_FILE ? LOOKED_EARLIER : record.looked;
+        const char *target = entry->type == TYPE_LINK ? known->names + entry->pack_offset : NULL;
+        add(writer, record, known->names + entry->name_offset, entry->name_length, target, node->index, 0);
+    }
+}
+
+static void add_directories(struct writer *writer, const struct clone *clone) {
+    struct node *last = clone->root;
+    last->next = NULL; /* from here on it links those whose entries are to be added */
+    for (struct node *node = last; node && !writer->failed; node = node->next) {
+        if (node->known) {
+            add_known(writer, clone, node);
+            continue;
         }
-    }
-    return total;
-}
-
-static void add_entry(struct writer *writer, const struct built *entry, uint32_t parent) {
-    struct manifest_entry *record = &writer->records[writer->count++];
-    *record = entry->record;
-    record->parent = parent;
-    record->name_offset = writer->names.count;
-    record->name_length = (uint32_t)strlen(entry->name);
-    record->first_child = 0;
-    record->child_count = 0;
-    text_bytes(&writer->names, entry->name, record->name_length);
-    if (record->type == TYPE_LINK && entry->target) {
-        record->pack_offset = writer->names.count;
-        text_bytes(&writer->names, entry->target, record->size);
-    } else if (record->type == TYPE_LINK) {
-        record->pack_offset = 0;
-        record->size = 0;
-    }
-    if (record->type == TYPE_FILE && !(record->flags & ENTRY_ABSENT)) {
-        writer->files++;
-        writer->bytes += record->size;
-    }
-}
-
-/* `queue` holds the directories in the order of their records. */
-static void add_directories(struct writer *writer, struct node **queue, struct node *root) {
-    uint64_t head = 0;
-    uint64_t tail = 0;
-    queue[tail++] = root;
-    while (head < tail) {
-        struct node *node = queue[head++];
-        struct manifest_entry *own = &writer->records[node->index];
-        own->first_child = (uint32_t)writer->count;
-        own->child_count = node->count;
         for (uint32_t i = 0; i < node->count; i++) {
-            struct node *child = node->entries[i].child;
-            if (child) {
-                child->index = (uint32_t)writer->count;
-                queue[tail++] = child;
+            struct built *entry = &node->entries[i];
+            if (entry->child) {
+                entry->child->index = (uint32_t)writer->header.count;
+                entry->child->next = NULL;
+                last->next = entry->child;
+                last = entry->child;
             }
-            add_entry(writer, &node->entries[i], node->index);
+            add(writer, entry->record, entry->name, strlen(entry->name), entry->target, node->index,
+                entry->child ? entry->child->count : 0);
         }
     }
+}
+
+static int write_records(struct clone *clone, int fd) {
+    struct writer writer = {
+        .fd = fd,
+        .records = must_alloc(RECORDS_AT_ONCE * sizeof *writer.records),
+        .header = {.magic = {'H', 'F', 'M', 'A', 'N', 'I', '0', '1'}, .begun = clone->begun},
+        .next_child = 1,
+    };
+    writer.failed = FS(write_all(fd, &writer.header, sizeof writer.header)) != 0;
+    add(&writer, (struct manifest_entry){.type = TYPE_DIRECTORY, .mode = clone->root->mode}, "", 0, NULL, 0,
+        clone->root->count);
+    add_directories(&writer, clone);
+    flush(&writer);
+    writer.header.names_bytes = writer.names.count;
+    if (!writer.failed && writer.header.count > UINT32_MAX) {
+        errno = EOVERFLOW;
+        writer.failed = true;
+    }
+    writer.failed = writer.failed || FS(write_all(fd, writer.names.bytes, writer.names.count)) != 0 ||
+                    write_all(fd, writer.noted.bytes, writer.noted.count) != 0 || lseek(fd, 0, SEEK_SET) != 0 ||
+                    FS(write_all(fd, &writer.header, sizeof writer.header)) != 0;
+    int error = errno;
+    free(writer.records);
+    text_free(&writer.names);
+    text_free(&writer.noted);
+    errno = error;
+    return writer.failed ? -1 : 0;
 }
 
 int clone_write_manifest(struct clone *clone, const char *path) {
-    uint64_t total = count_entries(clone->root) + 1;
-    if (total > UINT32_MAX) {
-        errno = EOVERFLOW;
-        return -1;
-    }
-    struct writer writer = {.records = must_alloc(total * sizeof *writer.records), .count = 1};
-    struct node **queue = must_alloc(total * sizeof(struct node *));
-    writer.records[0] = (struct manifest_entry){.type = TYPE_DIRECTORY, .mode = clone->root->mode};
-    add_directories(&writer, queue, clone->root);
-    struct manifest_header header = {.magic = {'H', 'F', 'M', 'A', 'N', 'I', '0', '1'},
-                                     .count = writer.count,
-                                     .names_bytes = writer.names.count,
-                                     .files = writer.files,
-                                     .begun = clone->begun,
-                                     .bytes = writer.bytes};
-    int result = manifest_write(path, &header, writer.records, writer.names.bytes ? writer.names.bytes : "");
+    char *temporary = must_format("%s.new", path);
+    int fd = FS(open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
+    int result = fd < 0 ? -1 : write_records(clone, fd);
     int error = errno;
-    free(queue);
-    free(writer.records);
-    text_free(&writer.names);
+    if (fd >= 0 && (close(fd) != 0 || result != 0 || FS(rename(temporary, path)) != 0)) {
+        error = result != 0 ? error : errno;
+        result = -1;
+        unlink(temporary);
+    }
+    free(temporary);
     errno = error;
     return result;
 }

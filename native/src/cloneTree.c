@@ -300,8 +300,9 @@ bool clone_skips_directory(struct clone *clone, struct node *node, int source) {
 }
 
 /* One directory that is cloned. */
-static void clone_directory(struct place *at, const char *path) {
+static void clone_directory(struct place *at) {
     struct clone *clone = at->clone;
+    const char *path = at->path;
     struct node *node = at->node;
     struct listing listing = {0};
     at->source = FS(open_beneath(clone->source, path, O_RDONLY | O_DIRECTORY));
@@ -347,10 +348,11 @@ static void work(void *context, unsigned thread, void *piece) {
                        .frozen = -1,
                        .save = !clone_in_objects(node)};
     char *path = clone_path(node, NULL);
+    at.path = path;
     if (clone->shadow < 0) {
-        clone_list_directory(&at, path);
+        clone_list_directory(&at);
     } else {
-        clone_directory(&at, path);
+        clone_directory(&at);
     }
     const int opened[] = {at.source, at.shadow, at.spare, at.frozen};
     for (size_t i = 0; i < sizeof opened / sizeof *opened; i++) {

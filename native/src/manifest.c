@@ -1,12 +1,8 @@
 #include "manifest.h"
 
 #include "common.h"
-#include "fault.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -17,7 +13,8 @@ static void check(const struct manifest *manifest, const char *path) {
     uint64_t room = manifest->bytes - sizeof *header;
     if (memcmp(header->magic, "HFMANI01", 8) != 0 || header->count == 0 ||
         header->count > room / sizeof *manifest->entries ||
-        header->names_bytes != room - header->count * sizeof *manifest->entries) {
+        header->noted > header->count ||
+        header->names_bytes != room - header->count * sizeof *manifest->entries - header->noted * sizeof(uint32_t)) {
         die(EXIT_FAILED, "read-manifest", "%s is not a manifest", path);
     }
     for (uint64_t i = 0; i < header->count; i++) {
@@ -76,27 +73,4 @@ uint32_t manifest_child(const struct manifest *manifest, uint32_t directory, con
         }
     }
     return NO_ENTRY;
-}
-
-int manifest_write(const char *path, const struct manifest_header *header, const struct manifest_entry *entries,
-                   const char *names) {
-    char *temporary = must_format("%s.new", path);
-    int fd = FS(open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
-    int result = fd < 0 ? -1 : 0;
-    if (fd >= 0) {
-        if (FS(write_all(fd, header, sizeof *header)) != 0 ||
-            write_all(fd, entries, header->count * sizeof *entries) != 0 ||
-            FS(write_all(fd, names, header->names_bytes)) != 0) {
-            result = -1;
-        }
-        int error = errno;
-        if (close(fd) != 0 || result != 0 || FS(rename(temporary, path)) != 0) {
-            error = result != 0 ? error : errno;
-            result = -1;
-            unlink(temporary);
-            errno = error;
-        }
-    }
-    free(temporary);
-    return result;
 }

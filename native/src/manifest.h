@@ -1,8 +1,9 @@
 /*
  * The manifest: what the base was at the fork, and how to see that a shadow file is still untouched.
  *
- * File (little-endian, as the machine is): a header of 64 bytes, `count` records of 112 bytes, then `names_bytes` bytes of
- * names and link targets. Record 0 is the root; the children of a directory are consecutive and sorted by the bytes of
+ * File (little-endian, as the machine is): a header of 64 bytes, `count` records of 112 bytes, `names_bytes` bytes of names and
+ * link targets, then the numbers (4 bytes) of the `noted` records that a fork asks for: those that are suspect, share their
+ * inode, or are named .git. Record 0 is the root; the children of a directory are consecutive and sorted by the bytes of
  * their names; a parent stands before its children. Written under a temporary name and renamed: a manifest that exists
  * is whole.
  *
@@ -37,7 +38,8 @@ struct manifest_header {
     uint64_t files;
     uint64_t bytes;
     int64_t begun; /* when the clone began, by the clock that file times come from */
-    uint64_t reserved[2];
+    uint64_t noted;
+    uint64_t reserved;
 };
 
 struct manifest_entry {
@@ -88,9 +90,5 @@ enum { NO_ENTRY = UINT32_MAX };
 
 /* The entry of that name in a directory; NO_ENTRY when there is none. */
 uint32_t manifest_child(const struct manifest *manifest, uint32_t directory, const char *name);
-
-/* Writes header, records and names to `path` by way of `path`.new. 0, or -1 with errno and nothing left. */
-int manifest_write(const char *path, const struct manifest_header *header, const struct manifest_entry *entries,
-                   const char *names);
 
 #endif

@@ -145,7 +145,7 @@ export async function separateGit(
   const whole = fork.overlays.find(({ at }) => at === ".");
   const target = whole?.upper ?? fork.shadow;
   const notes: string[] = [];
-  for (const found of manifest.named(".git")) {
+  for (const found of manifest.gitDirectories()) {
     const where = path.dirname(found) === "." ? "" : path.dirname(found);
     if (whole !== undefined) mkdirSync(path.join(target, where), { recursive: true });
     if (await ownGitDirectory(context.workspace, target, where, clone))

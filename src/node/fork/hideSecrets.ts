@@ -73,7 +73,7 @@ export async function hideSecrets(
 
 function gitConfigs(reader: Reader): Suspect[] {
   return reader.manifest
-    .named(".git")
+    .gitDirectories()
     .map((found) => ({ path: `${found}/config`, size: 0, links: [] }));
 }
 

@@ -1,4 +1,4 @@
-import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 import path from "node:path";
 import { Failure, messageOf } from "../../base/errors.ts";
 import { decodePath, encodePath } from "./pathBytes.ts";
@@ -40,15 +40,66 @@ const types: Readonly<Record<string, EntryType>> = {
   o: "other",
 };
 
+const pieceBytes = 1 << 17;
+
+/** The bytes of a file that never changes, read in pieces as they are asked for: most of a large manifest never is. */
+class LazyBytes {
+  readonly length: number;
+  readonly #file: string;
+  readonly #bytes: Buffer;
+  readonly #there: Uint8Array;
+
+  constructor(file: string) {
+    this.#file = file;
+    this.length = reading(file, (fd) => fstatSync(fd).size);
+    this.#bytes = Buffer.allocUnsafeSlow(this.length);
+    this.#there = new Uint8Array(Math.ceil(this.length / pieceBytes));
+  }
+
+  /** A buffer as large as the file, in which the `count` bytes at `offset` are the file's. */
+  with(offset: number, count: number): Buffer {
+    for (let piece = Math.floor(offset / pieceBytes); piece * pieceBytes < offset + count; piece++)
+      if (this.#there[piece] === 0) this.#read(piece);
+    return this.#bytes;
+  }
+
+  #read(piece: number): void {
+    const start = piece * pieceBytes;
+    const end = Math.min(start + pieceBytes, this.length);
+    reading(this.#file, (fd) => {
+      for (let at = start; at < end;) {
+        const got = readSync(fd, this.#bytes, at, end - at, at);
+        if (got === 0) throw new Error("it is cut off");
+        at += got;
+      }
+    });
+    this.#there[piece] = 1;
+  }
+}
+
+function reading<T>(file: string, use: (fd: number) => T): T {
+  try {
+    const fd = openSync(file, "r");
+    try {
+      return use(fd);
+    } finally {
+      closeSync(fd);
+    }
+  } catch (error) {
+    const fix = "the transaction's state was moved or deleted; `holdfast gc` clears it away";
+    throw new Failure("failed", "manifest-missing", messageOf(error), fix, error);
+  }
+}
+
 /** The base at the fork, looked up by path. */
 export class Manifest {
-  readonly #bytes: Buffer;
+  readonly #bytes: LazyBytes;
   readonly #count: number;
   readonly #names: number;
 
-  private constructor(bytes: Buffer) {
+  private constructor(bytes: LazyBytes) {
     this.#bytes = bytes;
-    this.#count = Number(bytes.readBigUInt64LE(8));
+    this.#count = Number(bytes.with(8, 8).readBigUInt64LE(8));
     this.#names = headerBytes + this.#count * recordBytes;
   }
 
@@ -63,12 +114,12 @@ export class Manifest {
   }
 
   static #read(file: string): Manifest {
-    const bytes = readManifest(file);
-    if (
-      bytes.length < headerBytes + recordBytes ||
-      bytes.toString("latin1", 0, 8) !== magic ||
-      Number(bytes.readBigUInt64LE(8)) * recordBytes + headerBytes > bytes.length
-    ) {
+    const bytes = new LazyBytes(file);
+    const isWhole =
+      bytes.length >= headerBytes + recordBytes &&
+      bytes.with(0, headerBytes).toString("latin1", 0, 8) === magic &&
+      Number(bytes.with(8, 8).readBigUInt64LE(8)) * recordBytes + headerBytes <= bytes.length;
+    if (!isWhole) {
       throw new Failure("failed", "manifest-damaged", `${file} is not a manifest of a fork`);
     }
     return new Manifest(bytes);
@@ -81,7 +132,7 @@ export class Manifest {
 
   /** When the fork began, by the clock of file times: nanoseconds. */
   get begun(): bigint {
-    return this.#bytes.readBigInt64LE(40);
+    return this.#bytes.with(40, 8).readBigInt64LE(40);
   }
 
   /** Undefined when the base has nothing there. `""` is the root. */
@@ -99,22 +150,16 @@ export class Manifest {
   list(relativePath: string): readonly string[] | undefined {
     const entry = this.lookup(relativePath);
     if (entry?.type !== "directory") return undefined;
-    const at = this.#at(entry.index);
-    const first = this.#bytes.readUInt32LE(at + 16);
-    const count = this.#bytes.readUInt32LE(at + 20);
+    const [first, count] = this.#children(entry.index);
     return Array.from({ length: count }, (_, i) => decodePath(this.#name(first + i)));
   }
 
-  /** Every path with this name, in order of depth. Cheap: compares bytes only. */
-  named(name: string): readonly string[] {
-    const wanted = encodePath(name);
-    const found: string[] = [];
-    for (let index = 1; index < this.#count; index++) {
-      const at = this.#at(index);
-      if (this.#bytes.readUInt32LE(at + 8) === wanted.length && this.#name(index).equals(wanted))
-        found.push(this.#path(index));
-    }
-    return found;
+  /** Every `.git`, in order of depth. */
+  gitDirectories(): readonly string[] {
+    const wanted = Buffer.from(".git");
+    return this.#noted()
+      .filter((index) => this.#name(index).equals(wanted))
+      .map((index) => this.#path(index));
   }
 
   /** Regular files that may hold secrets, with the other paths of each one's inode. */
@@ -125,10 +170,11 @@ export class Manifest {
   }[] {
     const found: number[] = [];
     const byInode = new Map<bigint, number[]>();
-    for (let index = 1; index < this.#count; index++) {
-      const flags = this.#bytes[this.#at(index) + 29] ?? 0;
+    for (const index of this.#noted()) {
+      const record = this.#record(index);
+      const flags = record[29] ?? 0;
       if ((flags & flag.linked) !== 0) {
-        const inode = this.#bytes.readBigUInt64LE(this.#at(index) + 72);
+        const inode = record.readBigUInt64LE(72);
         byInode.set(inode, [...(byInode.get(inode) ?? []), index]);
       }
       if ((flags & flag.suspect) !== 0 && (flags & flag.absent) === 0) found.push(index);
@@ -149,28 +195,48 @@ export class Manifest {
       yield { path: this.#path(index), entry: this.#entry(index) };
   }
 
-  #at(index: number): number {
-    return headerBytes + index * recordBytes;
+  /** Numbers of the entries that a fork asks for. */
+  #noted(): readonly number[] {
+    const header = this.#bytes.with(0, headerBytes);
+    const start = this.#names + Number(header.readBigUInt64LE(16));
+    const count = Number(header.readBigUInt64LE(48));
+    const bytes = this.#bytes.with(start, count * 4);
+    return Array.from({ length: count }, (_, i) => bytes.readUInt32LE(start + i * 4));
+  }
+
+  #record(index: number): Buffer {
+    const at = headerBytes + index * recordBytes;
+    return this.#bytes.with(at, recordBytes).subarray(at, at + recordBytes);
+  }
+
+  /** The number of the first entry in a directory, and how many there are. */
+  #children(index: number): readonly [first: number, count: number] {
+    const record = this.#record(index);
+    return [record.readUInt32LE(16), record.readUInt32LE(20)];
   }
 
   #name(index: number): Buffer {
-    const at = this.#at(index);
-    const start = this.#names + Number(this.#bytes.readBigUInt64LE(at));
-    return this.#bytes.subarray(start, start + this.#bytes.readUInt32LE(at + 8));
+    const record = this.#record(index);
+    return this.#text(Number(record.readBigUInt64LE(0)), record.readUInt32LE(8));
+  }
+
+  #text(offset: number, length: number): Buffer {
+    const start = this.#names + offset;
+    return this.#bytes.with(start, length).subarray(start, start + length);
   }
 
   #path(index: number): string {
     const parts: string[] = [];
-    for (let at = index; at !== 0; at = this.#bytes.readUInt32LE(this.#at(at) + 12))
+    for (let at = index; at !== 0; at = this.#record(at).readUInt32LE(12))
       parts.unshift(decodePath(this.#name(at)));
     return parts.join("/");
   }
 
   /** Binary search among the sorted children. */
   #child(parent: number, name: Buffer): number | undefined {
-    const at = this.#at(parent);
-    let low = this.#bytes.readUInt32LE(at + 16);
-    let high = low + this.#bytes.readUInt32LE(at + 20);
+    const [first, count] = this.#children(parent);
+    let low = first;
+    let high = first + count;
     while (low < high) {
       const middle = (low + high) >>> 1;
       const order = Buffer.compare(this.#name(middle), name);
@@ -182,30 +248,28 @@ export class Manifest {
   }
 
   #entry(index: number): ManifestEntry {
-    const bytes = this.#bytes;
-    const at = this.#at(index);
-    const flags = bytes[at + 29] ?? 0;
-    const type = types[String.fromCharCode(bytes[at + 28] ?? 0)] ?? "other";
-    const size = Number(bytes.readBigUInt64LE(at + 32));
-    const offset = Number(bytes.readBigUInt64LE(at + 96));
-    const link = this.#names + offset;
+    const record = this.#record(index);
+    const flags = record[29] ?? 0;
+    const type = types[String.fromCharCode(record[28] ?? 0)] ?? "other";
+    const size = Number(record.readBigUInt64LE(32));
+    const offset = Number(record.readBigUInt64LE(96));
     return {
       index,
       type,
-      mode: bytes.readUInt32LE(at + 24),
+      mode: record.readUInt32LE(24),
       size,
-      mtime: bytes.readBigInt64LE(at + 40),
-      host: { ino: bytes.readBigUInt64LE(at + 48), ctime: bytes.readBigInt64LE(at + 56) },
+      mtime: record.readBigInt64LE(40),
+      host: { ino: record.readBigUInt64LE(48), ctime: record.readBigInt64LE(56) },
       shadow: {
-        ino: bytes.readBigUInt64LE(at + 72),
-        ctime: bytes.readBigInt64LE(at + 80),
-        btime: bytes.readBigInt64LE(at + 88),
+        ino: record.readBigUInt64LE(72),
+        ctime: record.readBigInt64LE(80),
+        btime: record.readBigInt64LE(88),
       },
-      ...((flags & flag.saved) !== 0 && { saved: { pack: bytes.readUInt16LE(at + 30), offset } }),
-      ...(type === "symlink" && { target: decodePath(bytes.subarray(link, link + size)) }),
+      ...((flags & flag.saved) !== 0 && { saved: { pack: record.readUInt16LE(30), offset } }),
+      ...(type === "symlink" && { target: decodePath(this.#text(offset, size)) }),
       mount: (flags & flag.mount) !== 0,
       absent: (flags & flag.absent) !== 0,
-      earlier: type === "file" && bytes.readBigUInt64LE(at + 104) === lookedEarlier,
+      earlier: type === "file" && record.readBigUInt64LE(104) === lookedEarlier,
     };
   }
 }
@@ -216,15 +280,6 @@ let lastOpened: { readonly identity: string; readonly manifest: WeakRef<Manifest
 function identityOf(file: string): string {
   const stat = statSync(file, { bigint: true, throwIfNoEntry: false });
   return stat === undefined ? file : [file, stat.ino, stat.size, stat.mtimeNs].join("\0");
-}
-
-function readManifest(file: string): Buffer {
-  try {
-    return readFileSync(file);
-  } catch (error) {
-    const fix = "the transaction's state was moved or deleted; `holdfast gc` clears it away";
-    throw new Failure("failed", "manifest-missing", messageOf(error), fix, error);
-  }
 }
 
 /** Reads a saved content. Throws a Failure `base-lost` when the pack is gone or short. */
