@@ -16,6 +16,7 @@ import {
 } from "node:fs";
 import path from "node:path";
 import { removeListings } from "../../src/node/fork/listing.ts";
+import { Manifest } from "../../src/node/fork/manifest.ts";
 import { runNative } from "../../src/node/fork/runNative.ts";
 import { maskedSecrets } from "../../src/node/fork/secretMasks.ts";
 import type { ForkFixture } from "../support/forkFixture.ts";
@@ -153,6 +154,49 @@ describe("fork: the last listing of a workspace", () => {
       appendFileSync(at(`vendor/a/${one}.js`), "while the agent runs\n");
       await assert.rejects(reader.read("base", `vendor/a/${one}.js`), { code: "base-lost" });
     }
+  });
+
+  it("leads to the list that would be made without it, also where that is read in pieces", async () => {
+    using placed = new PlacedFixture({ name: "overlay", backend: "overlay" });
+    const { fixture } = placed;
+    for (let i = 0; i < 3000; i++) {
+      const directory = `vendor/p${i % 150}${i % 3 === 0 ? "/in" : ""}`;
+      fixture.write(`${directory}/f${i}.js`, `${i}\n`);
+    }
+    for (let i = 0; i < 150; i += 30) {
+      symlinkSync(`f${i}.js`, path.join(fixture.workspace, `vendor/p${i}/in/link`));
+      fixture.write(`vendor/p${i}/.npmrc`, "registry=x\n");
+      fixture.write(`vendor/p${i + 1}/.git`, "gitdir: nowhere\n");
+    }
+    fixture.write("src/main.js", `"${token}"\n`);
+    const list = async (name: string, ...more: string[]): Promise<Manifest> => {
+      const manifest = path.join(fixture.root, name);
+      const args = ["--from", fixture.workspace, "--manifest", manifest, ...more];
+      await runNative(fixture.nativePath, "clone", args);
+      return Manifest.open(manifest);
+    };
+    const plain = await list("plain");
+    const known = path.join(fixture.root, "plain");
+    settle(known);
+    const again = await list("again", "--known", known);
+    const all = (manifest: Manifest): unknown[] => [...manifest.entries()];
+    const earlier = new Set(
+      [...again.entries()].filter(({ entry }) => entry.earlier).map((one) => one.path),
+    );
+    assert.equal(earlier.size, 3005);
+    assert.deepEqual(
+      all(again),
+      [...plain.entries()].map(({ path: at, entry }) => ({
+        path: at,
+        entry: { ...entry, earlier: earlier.has(at) },
+      })),
+    );
+    assert.deepEqual(again.suspects(), plain.suspects());
+    assert.equal(again.suspects().length, 6);
+    assert.equal(again.gitDirectories().length, 5);
+    const found = all(plain).length;
+    assert.equal(found, again.count - 1);
+    assert.deepEqual(again.lookup("vendor/p7/f7.js")?.size, 2);
   });
 
   it("is as none when it is damaged, and goes with what is old", async () => {
