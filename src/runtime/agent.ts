@@ -4,8 +4,9 @@ import type { AgentLaunch } from "./ports.ts";
 
 /** How a call ended, as the agent tells it. `ran`: it ran, and whether it failed is not said; the exit code of the process
  * that it started decides. `unanswered`: the agent went on without a word of it; it failed, unless it is a command whose
- * process still runs or has run. */
-export type CallStatus = "ok" | "failed" | "denied" | "cancelled" | "ran" | "unanswered";
+ * process still runs or has run. `background`: the agent goes on while its command runs; it ends with its process. */
+export type CallStatus =
+  "ok" | "failed" | "denied" | "cancelled" | "ran" | "unanswered" | "background";
 
 /** What an agent said, in one form for all agents. */
 export type AgentEvent =

@@ -1,6 +1,6 @@
 import type { Journal } from "./journal.ts";
 import type { SandboxEvent } from "./ports.ts";
-import type { RunningCall, ToolCalls } from "./toolCalls.ts";
+import { unquoted, type RunningCall, type ToolCalls } from "./toolCalls.ts";
 
 type Exec = Extract<SandboxEvent, { type: "exec" }>;
 type Exit = Extract<SandboxEvent, { type: "exit" }>;
@@ -11,8 +11,6 @@ interface Seen {
   readonly startedMs: number;
   /** The `seq` that its effects hang under: a tool call's, or undefined. */
   readonly under: number | undefined;
-  /** It is the first process of that call: its exit tells how the call ended. */
-  readonly first?: true;
   /** Set for agent "command": this process is itself a tool call of that id. */
   readonly call?: string;
 }
@@ -35,8 +33,9 @@ export class ProcessTree {
   readonly #callPerChild: boolean;
   readonly #hook: string;
   readonly #seen = new Map<number, Seen>();
-  /** Calls that have a first process. */
-  readonly #started = new Set<number>();
+  /** By call, the process whose exit tells how it ended: the first that has the call's command in its arguments (`carries`), or
+   * that is laid to it. Agents start others before it, to learn of the environment. */
+  readonly #main = new Map<number, { readonly pid: number; readonly carries: boolean }>();
   #root: number | undefined;
   /** The `seq` of the agent's own exec. */
   #rootSeq: number | undefined;
@@ -86,24 +85,28 @@ export class ProcessTree {
     } else if (this.#callPerChild && ppid === this.#root) {
       seen = this.#childCall(event);
     } else {
-      seen = { pid, ppid, startedMs, ...this.#place(event, parent?.under) };
+      seen = { pid, ppid, startedMs, under: this.#place(event, parent?.under) };
     }
     this.#seen.set(pid, seen);
     return seen;
   }
 
   /** Under the call of its parent; else under the call that the agent started it for. */
-  #place(event: Exec, inherited: number | undefined): Pick<Seen, "under" | "first"> {
-    if (inherited !== undefined) return { under: inherited };
-    if (this.#isHook(event)) return { under: undefined };
+  #place(event: Exec, inherited: number | undefined): number | undefined {
+    if (inherited !== undefined) return inherited;
+    if (this.#isHook(event)) return undefined;
+    const { pid, argv } = event;
     const cause = this.#causeOf(event);
-    if (cause === undefined) return { under: undefined };
-    const runs = this.#calls.running().some(({ seq }) => seq === cause.seq);
-    const isFirst = runs && cause.toolKind === "execute" && !this.#started.has(cause.seq);
-    if (!isFirst) return { under: cause.seq };
-    this.#started.add(cause.seq);
-    this.#calls.processStarted(cause.seq);
-    return { under: cause.seq, first: true };
+    if (cause === undefined) return undefined;
+    const { seq, toolKind } = cause;
+    const runs = this.#calls.running().some((call) => call.seq === seq);
+    const main = this.#main.get(seq);
+    const carries = this.#carriedBy(argv, [cause]) !== undefined;
+    const isMain = main === undefined || (carries && !main.carries);
+    if (!runs || toolKind !== "execute" || !isMain) return seq;
+    this.#main.set(seq, { pid, carries });
+    this.#calls.processStarted(seq);
+    return seq;
   }
 
   /** The hook program, or the shell that an agent starts it with. */
@@ -143,6 +146,7 @@ export class ProcessTree {
       words.some((word) => inputText.includes(JSON.stringify(word).slice(1, -1)));
     const runs = ({ toolKind }: RunningCall): boolean => toolKind === "execute";
     return (
+      this.#carriedBy(argv, [...ended, ...running]) ??
       running.findLast(names) ??
       ended.findLast(names) ??
       possible.findLast(runs) ??
@@ -150,6 +154,21 @@ export class ProcessTree {
       possible.at(-1) ??
       ended.at(-1)
     );
+  }
+
+  /** The call whose whole command stands in the arguments: of several the longest command, of equal ones a call that has no
+   * process yet, else the latest. */
+  #carriedBy(argv: readonly string[], calls: readonly RunningCall[]): RunningCall | undefined {
+    if (calls.every(({ command }) => command === undefined)) return undefined;
+    const words = argv.map(unquoted);
+    const weight = ({ command = "", seq }: RunningCall): number =>
+      command.length + (this.#main.has(seq) ? 0 : 0.5);
+    return calls
+      .filter(
+        ({ command }) => command !== undefined && words.some((word) => word.includes(command)),
+      )
+      .sort((left, right) => weight(left) - weight(right))
+      .at(-1);
   }
 
   #exit(event: Exit): void {
@@ -167,7 +186,7 @@ export class ProcessTree {
       ...signal,
       durationMs,
     });
-    if (seen.first === true && seen.under !== undefined)
+    if (seen.under !== undefined && this.#main.get(seen.under)?.pid === event.pid)
       this.#calls.processEnded(seen.under, event.exitCode);
     if (seen.call === undefined) return;
     const status = event.exitCode === 0 ? "ok" : "failed";

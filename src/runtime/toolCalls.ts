@@ -10,6 +10,8 @@ export interface RunningCall {
   readonly toolKind: ToolKind;
   /** Title and input as text, to find which of several running calls started a process. */
   readonly inputText: string;
+  /** The shell command that it says it runs, without quotes and backslashes: agents wrap and quote it. */
+  readonly command?: string;
   /** Milliseconds since 1970. */
   readonly startedMs: number;
   /** The agent said when it began; otherwise it counts from when that was heard. */
@@ -48,7 +50,7 @@ export class ToolCalls {
   readonly #ended = new Set<string>();
   /** Calls whose beginning nobody told. */
   readonly #untold = new Set<string>();
-  /** By the call's `seq`: `undefined` while its first process runs, then its exit code (null: by a signal). */
+  /** By the call's `seq`: `undefined` while its process runs, then its exit code (null: by a signal). */
   readonly #exits = new Map<number, number | null | undefined>();
   /** Ends that wait for an exit, by the call's `seq`. */
   readonly #waiting = new Map<number, () => void>();
@@ -131,9 +133,9 @@ export class ToolCalls {
     }
   }
 
-  /** The agent started a process for the call of this `seq`. */
+  /** The agent started the call's process; it may be told again, of another that is meant. */
   processStarted(seq: number): void {
-    if (!this.#exits.has(seq)) this.#exits.set(seq, undefined);
+    this.#exits.set(seq, undefined);
   }
 
   /** That process has ended. */
@@ -183,11 +185,13 @@ export class ToolCalls {
     });
     this.#known.set(call, entry.seq);
     const input = typeof event.input === "string" ? event.input : JSON.stringify(event.input ?? "");
+    const command = commandOf(event.input);
     this.#running.set(call, {
       call,
       seq: entry.seq,
       toolKind,
       inputText: `${title}\n${input}`,
+      ...(command === undefined ? {} : { command }),
       startedMs: event.atMs ?? Date.parse(entry.at),
       timed: event.atMs !== undefined,
     });
@@ -206,31 +210,36 @@ export class ToolCalls {
       );
     }
     const seq = this.#known.get(call) ?? 0;
-    if (status === "unanswered") {
-      this.#unanswered(event, seq, source);
+    const isLeft = status === "unanswered" || status === "background";
+    if (isLeft && this.#running.get(call)?.toolKind === "execute") {
+      this.#leaveRunning(event, seq, source);
       return;
     }
     this.#ended.add(call);
-    if (status !== "ran") this.#settle(event, status, source);
-    else this.#afterExit(seq, () => this.#settle(event, this.#statusByExit(seq), source));
+    if (status === "ran")
+      this.#afterExit(seq, () => this.#settle(event, this.#statusByExit(seq), source));
+    else {
+      const plain = status === "unanswered" ? "failed" : status === "background" ? "ok" : status;
+      this.#settle(event, plain, source);
+    }
   }
 
-  /** Its process tells how it ended, when that is known. The agent may still tell the end itself. */
-  #unanswered(event: Finished, seq: number, source: Source): void {
-    if (this.#running.get(event.call)?.toolKind !== "execute") {
-      this.#finished({ ...event, status: "failed" }, source);
-      return;
-    }
-    const conclude = (output: unknown): void => {
+  /** The agent went on, and the call's process may run: its exit tells how the call ended. The agent may still tell the end
+   * itself. */
+  #leaveRunning({ call, status: told, output }: Finished, seq: number, source: Source): void {
+    const conclude = (answer: unknown): void => {
       this.#background.delete(seq);
       const exit = this.#exits.get(seq);
-      const status = exit === 0 ? "ok" : exit === null ? "cancelled" : "failed";
-      this.#finished({ type: "toolFinished", call: event.call, status, output }, source);
+      const unseen = told === "background" ? "ok" : "failed";
+      const byExit = exit === 0 ? "ok" : exit === null ? "cancelled" : "failed";
+      const status = this.#exits.has(seq) ? byExit : unseen;
+      this.#finished({ type: "toolFinished", call, status, output: answer }, source);
     };
     this.#afterExit(seq, () => {
       const runs = this.#exits.has(seq) && this.#exits.get(seq) === undefined;
-      if (runs) this.#background.set(seq, () => conclude(inBackground));
-      else conclude(event.output);
+      const answer = told === "background" ? output : inBackground;
+      if (runs) this.#background.set(seq, () => conclude(answer));
+      else conclude(output);
     });
   }
 
@@ -274,4 +283,19 @@ export class ToolCalls {
     if (this.#endedLately.length > remembered) this.#endedLately.shift();
     this.#onEnd(ended);
   }
+}
+
+/** Text as it is whichever way it is quoted for a shell. */
+export function unquoted(text: string): string {
+  return text.replace(/['"\\]/g, "").trim();
+}
+
+function commandOf(input: unknown): string | undefined {
+  if (typeof input !== "object" || input === null) return undefined;
+  const { command, cmd = command } = input as {
+    readonly command?: unknown;
+    readonly cmd?: unknown;
+  };
+  const plain = typeof cmd === "string" ? unquoted(cmd) : "";
+  return plain === "" ? undefined : plain;
 }

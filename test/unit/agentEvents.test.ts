@@ -138,7 +138,7 @@ const recordings: readonly Recording[] = [
       "run_shell_command ok",
       "run_shell_command ok",
       "grep_search ok",
-      "run_shell_command ok",
+      "run_shell_command failed",
     ],
   },
   {

@@ -61,6 +61,59 @@ describe("process tree", () => {
     ]);
   });
 
+  it("of commands side by side, each its own, however the agent wraps and quotes it", () => {
+    const { journal, calls, tree } = world(false);
+    tree.take(exec(10, 1, "agent"));
+    const commands = ["echo 'one'", "echo 'one'; exit 3", "make", "make"];
+    for (const [at, cmd] of commands.entries()) {
+      const title = `Bash ${cmd}`;
+      const started = { tool: "Bash", toolKind: "execute", title, input: { cmd } } as const;
+      calls.take({ type: "toolStarted", call: `${at}`, ...started }, "hook");
+    }
+    const quoted = `eval "\${SET-}"; exec bash -c 'echo '"'"'one'"'"'; exit 3'`;
+    tree.take(exec(11, 10, "/proc/self/exe", "--setup", "/w", "bash", "-c", quoted));
+    tree.take(exec(12, 10, "bash", "-c", "{ echo 'one'; }; pgrep -g 0"));
+    tree.take(exec(13, 10, "bash", "-c", "make"));
+    tree.take(exec(14, 10, "bash", "-c", "make"));
+    assert.deepEqual(
+      journal.written.filter(({ kind }) => kind === "process.exec").map(({ parent }) => parent),
+      [undefined, 3, 2, 5, 4],
+    );
+    for (const call of ["0", "1", "2", "3"])
+      calls.take({ type: "toolFinished", call, status: "ran", output: "" }, "hook");
+    tree.take(exit(12, 0));
+    tree.take(exit(11, 3));
+    tree.take(exit(13, 2));
+    tree.take(exit(14, 0));
+    assert.deepEqual(
+      journal.written.flatMap((one) =>
+        one.kind === "tool.finished" ? [`${one.call} ${one.status}`] : [],
+      ),
+      ["0 ok", "1 failed", "3 failed", "2 ok"],
+    );
+  });
+
+  it("a call ends by the process of its command, not by what the agent starts before it", () => {
+    const { journal, calls, tree } = world(false);
+    tree.take(exec(10, 1, "agent"));
+    const input = { command: "make all" };
+    const started = { tool: "Bash", toolKind: "execute", title: "Bash", input } as const;
+    calls.take({ type: "toolStarted", call: "a", ...started }, "hook");
+    tree.take(exec(11, 10, "bash", "-c", "env"));
+    tree.take(exit(11, 0));
+    tree.take(exec(12, 10, "bash", "-c", "source profile; eval 'make all'"));
+    tree.take(exec(13, 10, "date"));
+    tree.take(exit(13, 0));
+    calls.take({ type: "toolFinished", call: "a", status: "background", output: "" }, "hook");
+    assert.equal(calls.running().length, 1);
+    tree.take(exit(12, 3));
+    calls.endAll();
+    const ends = journal.written.flatMap((one) =>
+      one.kind === "tool.finished" ? [one.status] : [],
+    );
+    assert.deepEqual(ends, ["failed"]);
+  });
+
   it("of calls side by side, the one whose input names the arguments", () => {
     const { journal, calls, tree } = world(false);
     tree.take(exec(10, 1, "agent"));

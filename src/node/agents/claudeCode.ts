@@ -1,4 +1,5 @@
 import path from "node:path";
+import * as z from "zod";
 import type { ToolKind } from "../../base/toolKind.ts";
 import type { AgentAdapter, AgentProgram, LaunchRequest } from "../../runtime/agent.ts";
 import type { AgentLaunch, AgentSecret } from "../../runtime/ports.ts";
@@ -68,11 +69,14 @@ export const claudeDialect: HookDialect = {
   kinds: toolKinds,
   starters: new Set(["Agent", "Task"]),
   // A command that failed is told as a failure, and beside it as an answer in these words.
-  statusOf: (tool, response) =>
-    tool === "Bash" && typeof response === "string" && /^Error: Exit code \d/.test(response)
-      ? "failed"
-      : "ok",
+  statusOf: (tool, response) => {
+    if (tool !== "Bash") return "ok";
+    if (isInBackground.safeParse(response).success) return "background";
+    return typeof response === "string" && /^Error: Exit code \d/.test(response) ? "failed" : "ok";
+  },
 };
+
+const isInBackground = z.looseObject({ backgroundTaskId: z.string() });
 
 /** Hooks, and the agent's own questions and sandbox off: managed settings come before those of the project. */
 function managedSettings(): string {
@@ -85,7 +89,9 @@ function managedSettings(): string {
     }),
   );
   const permissions = { defaultMode: "bypassPermissions" };
-  return JSON.stringify({ hooks, permissions, sandbox: { enabled: false } });
+  // It would ask its maker about each host before it reads a page there. The broker judges the page itself.
+  const preflight = { skipWebFetchPreflight: true };
+  return JSON.stringify({ hooks, permissions, sandbox: { enabled: false }, ...preflight });
 }
 
 /** Skips the first-run questions; everything the person was asked for outside is inside decided by the transaction. */

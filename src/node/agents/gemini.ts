@@ -50,8 +50,11 @@ function managed(selectedType: string, request: LaunchRequest): string {
  * Gemini CLI takes system settings only where the file and every folder above it belong to root, so that the user whom they
  * bind cannot have written them. In the sandbox nothing belongs to root, and nobody can write there: /etc is sealed. This
  * goes into the agent's own process before its first line and answers the question of the owner for these paths.
+ *
+ * It also looks up a host before it reads a page, and reads none whose address is not public. Names have made-up addresses
+ * here, and the broker checks the real ones: that question is answered with a public address.
  */
-const ownerPreload = `const fs = require("node:fs");
+const ownPreload = `const fs = require("node:fs");
 const { syncBuiltinESMExports } = require("node:module");
 const sealed = new Set(["/", "/etc", "/etc/gemini-cli", "/etc/gemini-cli/settings.json"]);
 const { statSync } = fs;
@@ -59,6 +62,13 @@ fs.statSync = (path, ...rest) => {
   const found = statSync(path, ...rest);
   if (found !== undefined && sealed.has(String(path))) found.uid = typeof found.uid === "bigint" ? 0n : 0;
   return found;
+};
+const names = require("node:dns/promises");
+const { lookup } = names;
+names.lookup = async (name, options) => {
+  if (name === "localhost" || require("node:net").isIP(name) !== 0) return lookup(name, options);
+  const somewhere = { address: "8.8.8.8", family: 4 };
+  return options?.all === true ? [somewhere] : somewhere;
 };
 syncBuiltinESMExports();
 `;
@@ -145,7 +155,7 @@ export const gemini: AgentAdapter = {
     const names = ["GOOGLE_GEMINI_BASE_URL", "CODE_ASSIST_ENDPOINT", "GEMINI_MODEL"];
     const seeded = `${sandboxHome}/.gemini/oauth_creds.json`;
     const start = startOf(found, request.env);
-    const preload = `${ownerPreload}${request.session === true ? farewellPreload : ""}`;
+    const preload = `${ownPreload}${request.session === true ? farewellPreload : ""}`;
     const launch = launchOf(request, {
       program: found,
       argv: argumentsOf(start.argv, request),

@@ -132,8 +132,20 @@ function isWithin(
   );
 }
 
+/** How the answer of a command ends: the exit code where it is not 0, and the process group. */
+const commandEnd =
+  /(?:^|\n)(?:Exit Code: (-?\d+)\n)?(?:Signal: [^\n]*\n)?(?:Background PIDs: [^\n]*\n)?Process Group PGID: \d+\n<\/untrusted_context>$/;
+
+const commandAnswer = z.looseObject({ llmContent: z.string() });
+
 function statusOf(tool: string, response: unknown): CallStatus {
   const { error } = recordOf(response);
   if (error !== undefined && error !== null) return "failed";
-  return tool === "run_shell_command" ? "ran" : "ok";
+  if (tool !== "run_shell_command") return "ok";
+  const said = commandAnswer.safeParse(response).data?.llmContent ?? "";
+  if (/^(?:<untrusted_context>\n)?Command moved to background \(PID/.test(said))
+    return "background";
+  const exit = commandEnd.exec(said)?.[1];
+  if (exit !== undefined) return exit === "0" ? "ok" : "failed";
+  return "ran";
 }
