@@ -5,17 +5,20 @@ import { type ParsedPolicy, parsePolicy } from "../../src/core/policy/parsePolic
 import type { PolicyFile } from "../../src/core/policy/policyFile.ts";
 import { factsOfUrl } from "../../src/node/broker/callFacts.ts";
 
-/** The facts of one call, made by the broker's own parsers; an object body is sent as JSON, a string as it is. */
+/** The facts of one call, made by the broker's own parsers; an object body is sent as JSON, a string as a form, and `raw` under the type
+ * that the headers say. */
 export function factsOf(
   line: string,
   body?: object | string,
   more: Partial<CallFacts> = {},
   headers: readonly (readonly [string, string])[] = [],
+  raw?: string,
 ): CallFacts {
   const [method = "", url = ""] = line.split(" ");
-  const text = body === undefined ? "" : typeof body === "string" ? body : JSON.stringify(body);
+  const text =
+    raw ?? (body === undefined ? "" : typeof body === "string" ? body : JSON.stringify(body));
   const type = typeof body === "string" ? "application/x-www-form-urlencoded" : "application/json";
-  const all = [...(text === "" ? [] : [["content-type", type] as const]), ...headers];
+  const all = [...(body === undefined ? [] : [["content-type", type] as const]), ...headers];
   const facts = factsOfUrl(method, url, all, new TextEncoder().encode(text));
   assert.ok(facts, `${line} has facts`);
   return { ...facts, ...more };

@@ -12,6 +12,7 @@ import { methodsOf } from "./methods.ts";
 import type { CompiledRule, ParsedPolicy } from "./parsePolicy.ts";
 import type { PresetId } from "./presets.ts";
 import { strictestReversibility } from "./reversibility.ts";
+import { namesOtherPlace } from "./otherPlace.ts";
 import { matchRule, namesHostExactly } from "./ruleMatch.ts";
 import { type DeclaredTask, type TaskScope, taskScope } from "./taskScope.ts";
 import { compareVerdict } from "./verdict.ts";
@@ -168,6 +169,7 @@ function floorsOf(
     floors.push({ id: "unparsable", verdict: "hold", reason });
   }
   if (isOddPath(facts.path)) floors.push(holdingFloor("odd-path"));
+  if (namesOtherPlace(facts)) floors.push(holdingFloor("other-place"));
   return floors;
 }
 

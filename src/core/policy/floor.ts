@@ -17,6 +17,7 @@ export type FloorId =
   | "limit"
   | "merge"
   | "odd-path"
+  | "other-place"
   | "payment"
   | "publish"
   | "release"
@@ -34,6 +35,7 @@ const floorReasons: Readonly<Record<FloorId, string>> = {
   limit: "it touches more than the task allows",
   merge: "a merge cannot be taken back without rewriting history",
   "odd-path": "the path is written so that it can be read in two ways",
+  "other-place": "a header names another host or path than the one that it is sent to",
   "other-ref": "a ref that is neither a branch nor a tag",
   payment: "money moves",
   publish: "what is published is public at once and is copied by others",

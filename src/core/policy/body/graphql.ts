@@ -1,14 +1,39 @@
 import type { JsonValue } from "../../journal/entry.ts";
 import type { GraphqlOperation } from "../judge.ts";
 
-/** The operations of a GraphQL request (one, or a batch); `undefined` when the value is no such request, `"malformed"`
- * when its document cannot be read. */
+type Found = readonly GraphqlOperation[] | "malformed" | undefined;
+
+/** Whether servers speak GraphQL there by custom. */
+export function isGraphqlEndpoint(path: string): boolean {
+  return /(?:^|\/)graphql\/?$/i.test(path);
+}
+
+/**
+ * The operations of a request at a path: those of its body, and those of its address, because some servers read both and
+ * take either. `value` is `undefined` for a request without a body.
+ */
 export function graphqlOf(
   path: string,
-  value: JsonValue,
-): readonly GraphqlOperation[] | "malformed" | undefined {
+  query: readonly (readonly [string, string])[],
+  value: JsonValue | undefined,
+): Found {
+  const named = query.some(([name]) => name === "operationName");
+  const documents = isGraphqlEndpoint(path) ? query.filter(([name]) => name === "query") : [];
+  const inBody = value === undefined ? undefined : operationsOf(path, value, named);
+  if (documents.length === 0 || inBody === "malformed") return inBody;
+  const inAddress = operationsOf(
+    path,
+    documents.map(([, document]) => ({ query: document })),
+    named,
+  );
+  return inAddress === "malformed" ? inAddress : [...(inBody ?? []), ...(inAddress ?? [])];
+}
+
+/** The operations of a GraphQL request (one, or a batch); `undefined` when the value is no such request, `"malformed"`
+ * when its document cannot be read. `namedElsewhere`: which operation of a document runs is not said here. */
+function operationsOf(path: string, value: JsonValue, namedElsewhere: boolean): Found {
   const requests = Array.isArray(value) ? (value as JsonValue[]) : [value];
-  const atEndpoint = /(?:^|\/)graphql\/?$/i.test(path);
+  const atEndpoint = isGraphqlEndpoint(path);
   if (requests.length === 0) return undefined;
   const operations: GraphqlOperation[] = [];
   for (const request of requests) {
@@ -21,7 +46,7 @@ export function graphqlOf(
       continue;
     }
     if (!atEndpoint && !looksLikeDocument(query)) return undefined;
-    const name = typeof operationName === "string" ? operationName : undefined;
+    const name = typeof operationName === "string" && !namedElsewhere ? operationName : undefined;
     const found = readDocument(query, name, variables ?? null);
     if (found === undefined) return atEndpoint ? "malformed" : undefined;
     operations.push(found);

@@ -3,7 +3,7 @@ import { awsFacts } from "./awsCall.ts";
 import type { BodyFacts, BodyInput } from "./bodyFacts.ts";
 import { formValue, parseForm } from "./form.ts";
 import { gitFacts } from "./gitRequest.ts";
-import { graphqlOf } from "./graphql.ts";
+import { graphqlOf, isGraphqlEndpoint } from "./graphql.ts";
 import { mcpFacts } from "./mcpMessage.ts";
 import { multipartValue, parseMultipart } from "./multipart.ts";
 import { npmFacts } from "./npmRequest.ts";
@@ -50,29 +50,58 @@ function contentOf(input: BodyInput): Content {
   const type = mediaType(input);
   if (input.bytes.length === 0 && input.complete) return emptyContent(input);
   if (!input.complete) return opaque("larger or slower than what is inspected");
+  const charset = foreignCharset(input);
+  if (charset !== undefined) return opaque(`written in the character set ${charset}`);
   if (type === "multipart/form-data") return multipartContent(input);
   if (input.text === undefined) {
     return isTextual(type) ? opaque("not valid UTF-8") : { bodyType: "binary", body: undefined };
   }
-  if (isJson(type) || (type === "" && /^\s*[[{]/.test(input.text))) return jsonContent(input);
-  if (type === "application/x-www-form-urlencoded") {
-    const pairs = parseForm(input.text);
-    return pairs === undefined
-      ? opaque("malformed form")
-      : { bodyType: "form", body: formValue(pairs) };
+  // What looks like JSON is read as JSON, whatever it is called: some servers do not ask.
+  if (isJson(type) || /^\s*[[{]/.test(input.text)) {
+    const content = jsonContent(input);
+    if (isJson(type) || type === "" || content.bodyType !== "opaque") return content;
+    if (content.bodyProblem === twice) return content;
   }
+  if (type === "application/x-www-form-urlencoded") return formContent(input, input.text);
   if (type === "application/graphql") return graphqlContent(input, { query: input.text });
   return isTextual(type) || type === ""
     ? { bodyType: "text", body: input.text }
     : { bodyType: "binary", body: undefined };
 }
 
+/** Character sets in which what is plain here is plain there. */
+const plainCharsets: ReadonlySet<string> = new Set([
+  "ascii",
+  "iso-8859-1",
+  "latin1",
+  "us-ascii",
+  "utf-8",
+  "utf8",
+  "windows-1252",
+]);
+
+/** The character set of a text that is said to be written in another than it is read in here. */
+function foreignCharset(input: BodyInput): string | undefined {
+  const said = contentType(input).matchAll(/;\s*charset\s*=\s*["']?([^"';,\s]*)/gi);
+  const names = [...said].map(([, name = ""]) => name.toLowerCase());
+  return names.find((name) => !plainCharsets.has(name));
+}
+
+function formContent(input: BodyInput, text: string): Content {
+  const pairs = parseForm(text);
+  if (pairs === undefined) return opaque("malformed form");
+  const body = formValue(pairs);
+  return isGraphqlEndpoint(input.path) && "query" in body
+    ? graphqlContent(input, body)
+    : { bodyType: "form", body };
+}
+
 function emptyContent(input: BodyInput): Content {
-  const query = input.query.find(([name]) => name === "query")?.[1];
-  if (query === undefined || !/(?:^|\/)graphql\/?$/.test(input.path)) {
-    return { bodyType: "none", body: undefined };
-  }
-  return graphqlContent(input, { query });
+  const graphql = graphqlOf(input.path, input.query, undefined);
+  if (graphql === "malformed") return opaque("malformed GraphQL document");
+  if (graphql === undefined) return { bodyType: "none", body: undefined };
+  const query = input.query.find(([name]) => name === "query")?.[1] ?? "";
+  return { bodyType: "graphql", body: { query }, graphql };
 }
 
 function jsonContent(input: BodyInput): Content {
@@ -100,17 +129,29 @@ function jsonLines(text: string): Content | undefined {
 }
 
 function graphqlContent(input: BodyInput, value: JsonValue): Content {
-  const graphql = graphqlOf(input.path, value);
+  const graphql = graphqlOf(input.path, input.query, value);
   if (graphql === "malformed") return opaque("malformed GraphQL document");
   if (graphql === undefined) return { bodyType: "json", body: value };
   return { bodyType: "graphql", body: value, graphql };
 }
 
 function multipartContent(input: BodyInput): Content {
-  const boundary = /;\s*boundary=(?:"([^"]{1,70})"|([^\s;]{1,70}))/i.exec(contentType(input));
-  const parts = parseMultipart(input.bytes, boundary?.[1] ?? boundary?.[2] ?? "");
+  const found = contentType(input).matchAll(/;\s*boundary=(?:"([^"]{1,70})"|([^\s;]{1,70}))/gi);
+  const [boundary, ...others] = found;
+  const parts =
+    others.length > 0
+      ? undefined
+      : parseMultipart(input.bytes, boundary?.[1] ?? boundary?.[2] ?? "");
   if (parts === undefined) return opaque("malformed multipart form");
-  return { bodyType: "multipart", body: multipartValue(parts), multipart: parts };
+  const body = multipartValue(parts);
+  const content: Content = { bodyType: "multipart", body, multipart: parts };
+  if (!isGraphqlEndpoint(input.path)) return content;
+  // https://github.com/jaydenseric/graphql-multipart-request-spec
+  const { operations } = body;
+  if (typeof operations !== "string") {
+    return "query" in body ? { ...graphqlContent(input, body), multipart: parts } : content;
+  }
+  return { ...jsonContent({ ...input, text: operations }), multipart: parts };
 }
 
 function contentType(input: BodyInput): string {
