@@ -31,6 +31,10 @@ type Status = EntryOf<"tool.finished">["status"];
  * a way of their own. */
 const exitPatienceMs = 500;
 
+/** How long the agent may take to tell of a call whose process a signal ended, milliseconds. When a person interrupts it, Claude
+ * Code tells nothing. */
+const interruptedMs = 5000;
+
 /** What came of a command that ran on and whose output the agent has not asked for. */
 const inBackground = "the agent told no answer: the command ran in the background";
 
@@ -145,6 +149,14 @@ export class ToolCalls {
     const conclude = this.#background.get(seq);
     // One that asks for the output just then tells more.
     if (conclude !== undefined) setTimeout(conclude, exitPatienceMs).unref();
+    else if (exitCode === null) setTimeout(() => this.#interrupted(seq), interruptedMs).unref();
+  }
+
+  #interrupted(seq: number): void {
+    const call = this.running().find((one) => one.seq === seq)?.call;
+    const output = "its process was ended, and the agent told no answer";
+    if (call !== undefined)
+      this.#finished({ type: "toolFinished", call, status: "cancelled", output }, "stream");
   }
 
   /** Ends what still runs: the agent is gone. */

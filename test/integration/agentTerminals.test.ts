@@ -3,8 +3,13 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import { agentProgram, type RealAgent } from "../../.config/setupAgents.mjs";
 import { agentSessions } from "../support/agentSessions.ts";
-import { builtCommand, commandWorlds } from "../support/holdfastCommand.ts";
-import { startScriptedModel } from "../support/scriptedModel.ts";
+import {
+  builtCommand,
+  commandWorlds,
+  eventually,
+  type CommandWorld,
+} from "../support/holdfastCommand.ts";
+import { startScriptedModel, type ScriptedModel } from "../support/scriptedModel.ts";
 import { Terminal } from "../support/terminal.ts";
 
 /** What the own interface of an agent shows and takes. */
@@ -54,39 +59,87 @@ describe("agents in their own interfaces", () => {
     assert.notEqual(code, 255);
   }).timeout(300_000);
 
-  for (const { agent, ready, quit } of interfaces) {
+  /** The agent's own interface with the prompt sent. */
+  async function prompted(
+    world: CommandWorld,
+    agent: RealAgent,
+    model: ScriptedModel,
+  ): Promise<Terminal> {
+    const { variable, env, args } = agentSessions[agent];
+    const shown = new Terminal([process.execPath, builtCommand, "run", "--agent", agent, ...args], {
+      cwd: world.workspace,
+      env: {
+        ...process.env,
+        HOLDFAST_HOME: world.home,
+        XDG_CONFIG_HOME: path.join(world.home, "config"),
+        // With it Gemini CLI takes no terminal for one.
+        CI: undefined,
+        [variable]: agentProgram(agent),
+        ...env(model.url, "sk-a-key"),
+      },
+    });
+    terminal = shown;
+    const ready = interfaces.find((one) => one.agent === agent)?.ready ?? /./;
+    await shown.shows(ready);
+    await shown.press(prompt, "the prompt", () =>
+      shown.screen.includes(prompt) ? true : undefined,
+    );
+    await shown.press("\r", "the prompt at the model", () =>
+      model.requests.some(({ body }) => JSON.stringify(body).includes(prompt)) ? true : undefined,
+    );
+    return shown;
+  }
+
+  for (const { agent, quit } of interfaces) {
+    it(`${agent}: a person interrupts a command, which is told as cancelled`, async () => {
+      const world = newWorld({ "hello.txt": "hello world\n" });
+      const { shell } = agentSessions[agent];
+      const model = await startScriptedModel({
+        main: [shell("echo begun > begun.txt; sleep 300")],
+      });
+      const ends = async (): Promise<string[]> =>
+        (await world.entries()).flatMap((entry) =>
+          entry.kind === "tool.finished" ? [entry.status] : [],
+        );
+      try {
+        const shown = await prompted(world, agent, model);
+        await eventually(
+          async () => {
+            const execs = (await world.entries()).filter((entry) => entry.kind === "process.exec");
+            return execs.find(({ argv }) => argv.join(" ") === "sleep 300");
+          },
+          "the command",
+          90_000,
+        );
+        // Codex leaves it running in the background.
+        if (agent === "codex")
+          await shown.press("\u001b", "the end of the turn", () =>
+            /interrupted/.test(shown.screen) ? true : undefined,
+          );
+        else
+          await shown.press("\u001b", "the end of the call", async () =>
+            (await ends()).length > 0 ? true : undefined,
+          );
+        assert.equal((await world.run(["stop", "latest"])).code, 0);
+      } finally {
+        await model.close();
+      }
+      assert.deepEqual(await ends(), ["cancelled"]);
+      const changed = (await world.entries()).filter((entry) => entry.kind === "file.changed");
+      assert.deepEqual(
+        changed.map((entry) => entry.path),
+        ["begun.txt"],
+      );
+    }).timeout(400_000);
+
     it(`${agent}: takes what is typed, works, and quits`, async () => {
       const world = newWorld({ "hello.txt": "hello world\n" });
-      const { variable, env, args, shell } = agentSessions[agent];
+      const { shell } = agentSessions[agent];
       const model = await startScriptedModel({
         main: [shell("cp hello.txt copy.txt"), { text: "It is copied." }],
       });
       try {
-        terminal = new Terminal(
-          [process.execPath, builtCommand, "run", "--agent", agent, ...args],
-          {
-            cwd: world.workspace,
-            env: {
-              ...process.env,
-              HOLDFAST_HOME: world.home,
-              XDG_CONFIG_HOME: path.join(world.home, "config"),
-              // With it Gemini CLI takes no terminal for one.
-              CI: undefined,
-              [variable]: agentProgram(agent),
-              ...env(model.url, "sk-a-key"),
-            },
-          },
-        );
-        const shown = terminal;
-        await shown.shows(ready);
-        await shown.press(prompt, "the prompt", () =>
-          shown.screen.includes(prompt) ? true : undefined,
-        );
-        await shown.press("\r", "the prompt at the model", () =>
-          model.requests.some(({ body }) => JSON.stringify(body).includes(prompt))
-            ? true
-            : undefined,
-        );
+        const shown = await prompted(world, agent, model);
         await shown.shows(/It is copied\./);
         await shown.press(quit, "the word to quit", () =>
           shown.screen.includes(quit) ? true : undefined,

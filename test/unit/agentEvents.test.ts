@@ -261,6 +261,32 @@ describe("events of agents", () => {
     assert.ok(endOf(4) < (starts[5]?.seq ?? 0));
   });
 
+  it("commands that a person interrupts, or that take too long", () => {
+    const said = (text: string): string =>
+      `(no output)\n\n<shell_metadata>\n${text}\n</shell_metadata>`;
+    const open = (callID: string, text: string): string[] =>
+      ["before", "after"].map((when) => {
+        const common = { tool: "bash", sessionID: "s", callID, args: { command: "sleep 9" } };
+        const output = { output: said(text), metadata: { exit: null } };
+        return JSON.stringify({
+          at: 1,
+          event: `tool.execute.${when}`,
+          data: { ...common, output },
+        });
+      });
+    const late = "bash tool terminated command after exceeding timeout 5 ms";
+    const lines = [...open("a", "User aborted the command"), ...open("b", late)];
+    assert.deepEqual(play("opencode", lines), ["bash cancelled", "bash failed"]);
+
+    const words = "Command was cancelled by user before it could complete.";
+    const answer = { llmContent: `<untrusted_context>\n${words}\n</untrusted_context>` };
+    const gemini = ["BeforeTool", "AfterTool"].map((hook_event_name) => {
+      const input = { tool_name: "run_shell_command", tool_input: { command: "sleep 9" } };
+      return JSON.stringify({ at: 1, data: { hook_event_name, ...input, tool_response: answer } });
+    });
+    assert.deepEqual(play("gemini", gemini), ["run_shell_command cancelled"]);
+  });
+
   it("equal calls of Gemini that run side by side end in the order in which they began", () => {
     const line = (event: string, input: object, response?: unknown): string =>
       JSON.stringify({
@@ -413,6 +439,15 @@ describe("a call that the agent went on without", () => {
     calls.endAll();
     assert.deepEqual(ends(), ['ok: "said"']);
   });
+
+  it("was cancelled where its process was ended and nothing is told of it", async () => {
+    const { calls, ends } = world("execute");
+    calls.processStarted(1);
+    calls.processEnded(1, null);
+    assert.deepEqual(ends(), []);
+    await until("its end", () => ends().length > 0);
+    assert.match(ends().join(), /^cancelled: .*told no answer/);
+  }).timeout(20_000);
 
   it("was cancelled where the agent's end took it along", async () => {
     const { calls, ends } = world("execute");

@@ -145,6 +145,7 @@ function statusOf(tool: string, response: unknown): CallStatus {
   const said = commandAnswer.safeParse(response).data?.llmContent ?? "";
   if (/^(?:<untrusted_context>\n)?Command moved to background \(PID/.test(said))
     return "background";
+  if (/^(?:<untrusted_context>\n)?Command was cancelled by user/.test(said)) return "cancelled";
   const exit = commandEnd.exec(said)?.[1];
   if (exit !== undefined) return exit === "0" ? "ok" : "failed";
   return "ran";

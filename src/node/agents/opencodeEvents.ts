@@ -167,9 +167,15 @@ function ended(
 
 /** A call of a tool that there is not, or with wrong arguments, is answered by the tool `invalid`. */
 function statusOf(tool: string, answer: z.output<typeof answered> | null | undefined): CallStatus {
-  const exit = answer?.metadata?.exit ?? 0;
+  const { output, metadata: about } = answer ?? {};
+  const note = typeof output === "string" ? (commandNote.exec(output)?.[1] ?? "") : "";
+  if (/aborted/i.test(note)) return "cancelled";
+  const exit = about?.exit ?? (/timeout/i.test(note) ? 1 : 0);
   return tool === "invalid" || exit !== 0 ? "failed" : "ok";
 }
+
+/** What OpenCode says itself behind the output of a command. */
+const commandNote = /<(?:shell_)?metadata>([^]*)<\/(?:shell_)?metadata>\s*$/;
 
 /** OpenCode tells a refusal, an interruption and a failure all as an error, in words. */
 function failureOf(error: unknown): CallStatus {
