@@ -70,7 +70,9 @@ int connect_main(int argc, char **argv) {
     }
     free(greeting);
     connected = server;
-    signal(SIGCHLD, end_input);
+    /* A child that is stopped, as the whole tree is for a savepoint, is not gone. */
+    struct sigaction gone = {.sa_handler = end_input, .sa_flags = SA_NOCLDSTOP | SA_RESTART};
+    sigaction(SIGCHLD, &gone, NULL);
     pid_t child = fork();
     if (child < 0) {
         die_errno(EXIT_FAILED, "connect", "cannot start the second process");

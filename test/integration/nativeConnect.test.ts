@@ -8,6 +8,15 @@ import { nativeBuild } from "../support/nativeBuild.ts";
 import { temporaryFolders } from "../support/temporaryFolder.ts";
 import { until } from "../support/waiting.ts";
 
+function childOf(pid: number): number {
+  return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim());
+}
+
+/** `S` sleeps, `T` is stopped. */
+function stateOf(pid: number): string | undefined {
+  return /\) (\w)/.exec(readFileSync(`/proc/${pid}/stat`, "utf8"))?.[1];
+}
+
 describe("a program that stands for a server outside", () => {
   const folder = temporaryFolders();
   const ends: (() => void)[] = [];
@@ -41,11 +50,24 @@ describe("a program that stands for a server outside", () => {
     assert.equal(said(), "name\nlast words\n");
   });
 
+  it("goes on after it was stopped for a moment, as everything is for a savepoint", async () => {
+    const { child, said } = await start();
+    const pid = child.pid ?? 0;
+    const both = [childOf(pid), pid];
+    for (const signal of ["SIGSTOP", "SIGCONT"] as const) {
+      for (const one of both) process.kill(one, signal);
+      const wanted = signal === "SIGSTOP" ? "T" : "S";
+      await until(signal, () => both.every((one) => stateOf(one) === wanted));
+    }
+    child.stdin?.write("more\n");
+    await until("the answer", () => said() === "name\nmore\n");
+    assert.equal(child.exitCode, null);
+  });
+
   it("ends when an agent ends its child first, as OpenCode does, and leaves its input open", async () => {
     const { child } = await start();
     const pid = child.pid ?? 0;
-    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();
-    process.kill(Number(children), "SIGTERM");
+    process.kill(childOf(pid), "SIGTERM");
     const [code] = (await once(child, "exit")) as [number];
     assert.equal(code, 0);
   });
