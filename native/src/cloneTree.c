@@ -174,6 +174,10 @@ static enum outcome clone_regular(struct place *at, struct built *entry, const s
 enum outcome clone_other(struct place *at, struct built *entry, int source, const struct stat *stat) {
     struct manifest_entry *record = &entry->record;
     clone_fill_record(record, stat);
+    if (at->clone->shadow < 0) {
+        record->shadow_ino = record->host_ino; /* what is listed is its own shadow */
+        record->shadow_ctime = record->host_ctime;
+    }
     switch (stat->st_mode & S_IFMT) {
     case S_IFDIR:
         record->type = TYPE_DIRECTORY;

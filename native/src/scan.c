@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 static const struct manifest_entry *entry_of(const struct scan *scan, uint32_t index) {
@@ -75,9 +76,10 @@ static void tell_deleted(struct spot *spot, uint32_t index, const char *path) {
     }
 }
 
-static void push(struct scan *scan, uint32_t index, const char *path) {
+static void push(struct scan *scan, uint32_t index, bool same, const char *path) {
     struct piece *piece = must_alloc(sizeof *piece + strlen(path) + 1);
     piece->index = index;
+    piece->same = same;
     strcpy(piece->path, path);
     pool_push(&scan->pool, piece);
 }
@@ -111,7 +113,7 @@ static void check_link(struct spot *spot, const struct manifest_entry *entry, co
 
 static void tell_added(struct spot *spot, const struct found *found, const char *path) {
     if (found->type == TYPE_DIRECTORY) {
-        push(spot->scan, NOT_IN_BASE, path);
+        push(spot->scan, NOT_IN_BASE, false, path);
     } else if (found->type != TYPE_OTHER) {
         tell(spot->worker, 'A', found, path);
     }
@@ -137,7 +139,10 @@ static void check_entry(struct spot *spot, uint32_t index, const struct found *f
         if (found->mode != entry->mode) {
             tell(spot->worker, 'P', found, path);
         }
-        push(spot->scan, index, path);
+        bool same = found->ino == entry->shadow_ino && found->device == spot->scan->device;
+        if (!same || !spot->scan->marks || spot->scan->marks[index]) {
+            push(spot->scan, index, same, path);
+        }
     }
 }
 
@@ -155,6 +160,7 @@ static bool look(int directory, const char *name, struct found *found) {
         .mode = stat.stx_mode & 07777,
         .size = stat.stx_size,
         .ino = stat.stx_ino,
+        .device = makedev(stat.stx_dev_major, stat.stx_dev_minor),
         .ctime = NANOSECONDS(stat.stx_ctime),
         .btime = stat.stx_mask & STATX_BTIME ? NANOSECONDS(stat.stx_btime) : 0,
     };
@@ -239,13 +245,30 @@ static void merge(struct spot *spot, const struct listing *listing, uint32_t ind
     }
 }
 
+/* A directory whose names have not changed: only what has is looked at. */
+static void check_marked(struct spot *spot, uint32_t index) {
+    struct scan *scan = spot->scan;
+    uint32_t first = entry_of(scan, index)->first_child;
+    for (uint32_t at = first; at < first + entry_of(scan, index)->child_count; at++) {
+        if (scan->marks[at]) {
+            const struct manifest_entry *entry = entry_of(scan, at);
+            char *name = join("", scan->manifest.names + entry->name_offset, entry->name_length);
+            check_name(spot, name, at);
+            free(name);
+        }
+    }
+}
+
 static void work(void *context, unsigned thread, void *argument) {
     struct scan *scan = context;
     struct piece *piece = argument;
     struct spot spot = {.scan = scan, .worker = &scan->workers[thread], .directory = -1, .path = piece->path};
     struct listing listing = {0};
+    bool named = scan->marks && piece->same && !(scan->marks[piece->index] & HAS_CHANGED);
     spot.directory = FS(open_beneath(scan->shadow, piece->path, O_RDONLY | O_DIRECTORY));
-    if (spot.directory < 0 || FS(list_directory(spot.directory, &listing)) != 0) {
+    if (spot.directory >= 0 && named) {
+        check_marked(&spot, piece->index);
+    } else if (spot.directory < 0 || FS(list_directory(spot.directory, &listing)) != 0) {
         if (errno != ENOENT && errno != ENOTDIR && errno != ELOOP) {
             tell_shut(&spot);
         }
@@ -287,8 +310,10 @@ static unsigned parse_options(struct scan *scan, int argc, char **argv) {
         {"report-fd", required_argument, NULL, 'r'}, {"manifest", required_argument, NULL, 'm'},
         {"shadow", required_argument, NULL, 's'},    {"host", required_argument, NULL, 'h'},
         {"base", required_argument, NULL, 'b'},      {"threads", required_argument, NULL, 'j'},
-        {"git", no_argument, NULL, 'g'},             {NULL, 0, NULL, 0},
+        {"git", no_argument, NULL, 'g'},             {"snapshot", no_argument, NULL, 'n'},
+        {NULL, 0, NULL, 0},
     };
+    bool snapshot = false;
     const char *manifest = NULL;
     const char *shadow = NULL;
     unsigned threads = useful_threads();
@@ -301,14 +326,20 @@ static unsigned parse_options(struct scan *scan, int argc, char **argv) {
         case 'b': scan->base = open_optional(optarg, "open-base"); break;
         case 'j': threads = (unsigned)parse_number(optarg, 1, 8, "--threads"); break;
         case 'g': scan->with_git = true; break;
+        case 'n': snapshot = true; break;
         default: die(EXIT_USAGE, "arguments", "scan: unknown option");
         }
     }
     if (!manifest || !shadow || optind != argc) {
-        die(EXIT_USAGE, "arguments", "usage: scan --manifest FILE --shadow DIR [--base DIR] [--host DIR] [--git]");
+        die(EXIT_USAGE, "arguments", "usage: scan --manifest FILE --shadow DIR [--base DIR] [--host DIR] [--git] [--snapshot]");
     }
     scan->shadow = open_optional(shadow, "open-shadow");
     manifest_open(&scan->manifest, manifest);
+    struct stat stat;
+    if (snapshot && fstat(scan->shadow, &stat) == 0) {
+        scan->device = stat.st_dev;
+        scan->marks = scan_changed(&scan->manifest, scan->shadow);
+    }
     return threads;
 }
 
@@ -330,7 +361,7 @@ int scan_main(int argc, char **argv) {
         scan.workers[i].left = must_alloc(COMPARE_BUFFER);
         scan.workers[i].right = must_alloc(COMPARE_BUFFER);
     }
-    push(&scan, 0, "");
+    push(&scan, 0, true, "");
     pool_run(&scan.pool, threads);
     for (unsigned i = 0; i < threads; i++) {
         if (scan.workers[i].out.count > 0 &&

@@ -8,9 +8,11 @@
 
 enum { NOT_IN_BASE = UINT32_MAX, PACKS = 16, COMPARE_BUFFER = 64 * 1024 };
 
-/* A directory that stands in the shadow; `index` is its record, NOT_IN_BASE for a new one. */
+/* A directory that stands in the shadow; `index` is its record, NOT_IN_BASE for a new one. `same`: it is the very directory that
+ * the record is of, so that the marks of its entries hold. */
 struct piece {
     uint32_t index;
+    bool same;
     char path[];
 };
 
@@ -24,6 +26,8 @@ struct scan {
     struct manifest manifest;
     int shadow, host, base;
     bool with_git;
+    uint8_t *marks; /* of records, bits of enum mark; NULL when everything is looked at */
+    uint64_t device; /* of the shadow */
     atomic_bool stop;
     struct pool pool;
     struct scan_worker workers[8];
@@ -43,9 +47,14 @@ struct spot {
 struct found {
     char type;
     unsigned mode;
-    uint64_t size, ino;
+    uint64_t size, ino, device;
     int64_t ctime, btime;
 };
+
+enum mark { HAS_CHANGED = 1, CHANGED_BELOW = 2 };
+
+/* The marks of a manifest's records in a snapshot, to be freed; NULL when it cannot be told what has changed in it. */
+uint8_t *scan_changed(const struct manifest *manifest, int shadow);
 
 /* Content of a file of the same size as the base's: 'M' changed, '=' the same bytes, 'U' cannot be told. */
 char scan_compare(struct spot *spot, const struct manifest_entry *entry, const char *name, const char *path);

@@ -17,6 +17,7 @@ import {
 import path from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { Manifest } from "../../src/node/fork/manifest.ts";
+import { runNative } from "../../src/node/fork/runNative.ts";
 import type { ForkedFixture } from "../support/forkFixture.ts";
 import { forkPlaces, PlacedFixture } from "../support/forkPlaces.ts";
 
@@ -154,3 +155,56 @@ if (place !== undefined)
       ]);
     });
   });
+
+/** Steps of an agent in a snapshot; each is looked at alone. */
+const steps: readonly (readonly [what: string, script: string])[] = [
+  ["nothing", "true"],
+  ["an edit, a new file and a deletion", "echo two > d1/f1; echo new > d2/new; rm d3/f3"],
+  ["the same size and an old time", "printf 'x4 4\\n' > d4/f4; touch -d 2001-01-01 d4/f4"],
+  ["modes of a file and of a folder", "chmod 600 d5/f5; chmod 700 d6"],
+  ["a hard link, written by its other name", "ln d7/f7 d1/other; echo more >> d1/other"],
+  ["a folder moved, another in its place", "mv d8 moved; mkdir d8; echo in > d8/f9; mv d9 d8/d9"],
+  ["an edit in a folder that was moved", "echo late >> moved/f8; echo late >> d8/d9/f9"],
+  [
+    "a folder that became a file, a file that became a link",
+    "rm -r d10; echo > d10; ln -sf / d11/f11",
+  ],
+  ["a subvolume of its own", "$native subvolume create sub; echo a > sub/a"],
+  ["an edit in that subvolume", "echo b > sub/a; echo c > sub/c"],
+  [
+    "a subvolume in the place of a folder",
+    "rm -r d12; $native subvolume create d12; echo f > d12/f12",
+  ],
+  ["a store to a mapped page", "$map d13/f13"],
+  ["a folder shut", "echo x >> d14/f14; chmod 000 d14"],
+];
+
+const writeThroughMap =
+  "import mmap,sys;f=open(sys.argv[1],'r+b');m=mmap.mmap(f.fileno(),0);m[0:1]=b'Z';m.close()";
+
+describe("fork: what has changed in a snapshot", () => {
+  for (const place of forkPlaces.filter(({ backend }) => backend === "snapshot")) {
+    it(`${place.name}: is found without a look at the rest, and all of it`, async () => {
+      using placed = new PlacedFixture(place);
+      const { fixture } = placed;
+      for (let i = 0; i < 400; i++) fixture.write(`d${i % 40}/f${i}`, `${i} ${i}\n`);
+      const { fork } = await fixture.fork("snapshot");
+      const scan = async (...more: string[]): Promise<{ records: string[]; seen: number }> => {
+        const places = ["--manifest", fork.manifest, "--shadow", fork.shadow];
+        const args = [...places, "--host", fork.baseTree ?? "", ...more];
+        const { report, output } = await runNative(fixture.nativePath, "scan", args);
+        return { records: output.toString().split("\0").sort(), seen: Number(report["seen"]) };
+      };
+      const env = { PATH: process.env["PATH"], native: fixture.nativePath };
+      for (const [what, script] of steps) {
+        const own = script.replace("$map", `python3 -c "${writeThroughMap}"`);
+        execFileSync("sh", ["-c", own], { cwd: fork.shadow, env, stdio: "ignore" });
+        const all = await scan();
+        const changed = await scan("--snapshot");
+        assert.deepEqual(changed.records, all.records, what);
+        assert.ok(changed.seen < 200 && all.seen > 400, `${what}: ${changed.seen} seen`);
+      }
+      assert.ok((await scan("--snapshot")).records.length > 15);
+    });
+  }
+});

@@ -58,6 +58,7 @@ async function scanOnce(
         ...["--manifest", fork.manifest, "--shadow", fork.shadow, ...git],
         ...(existsSync(paths.base) ? ["--base", paths.base] : []),
         ...(existsSync(host) ? ["--host", host] : []),
+        ...(fork.baseTree === undefined ? [] : ["--snapshot"]),
       ]),
     );
   const answers = await Promise.all(scans);
