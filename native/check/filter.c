@@ -122,6 +122,11 @@ int main(void) {
     expect("any number of a local socket", own, __NR_socket, AF_UNIX, SOCK_STREAM, 132, pass);
     expect("own limits", own, __NR_prlimit64, 0, 7, 0, pass);
     expect("no limits of others", own, __NR_prlimit64, 1, 7, 0, no);
+    expect("the bound on core files is read", own, __NR_prlimit64, 0, RLIMIT_CORE, 0, pass);
+    expect("and not set, which is not said", own, __NR_prlimit64, 0, RLIMIT_CORE, 4096, SECCOMP_RET_ERRNO);
+    expect("nor from far up", own, __NR_prlimit64, 0, RLIMIT_CORE, 1ULL << 32, SECCOMP_RET_ERRNO);
+    expect("nor by the older call", own, __NR_setrlimit, RLIMIT_CORE, 4096, 0, SECCOMP_RET_ERRNO);
+    expect("other bounds by that", own, __NR_setrlimit, RLIMIT_NOFILE, 4096, 0, pass);
     expect("own scheduling, and of threads", own, __NR_sched_setscheduler, 4711, 0, 0, pass);
     expect("no scheduling of the first process", own, __NR_sched_setscheduler, 1, 0, 0, no);
     expect("nor by attributes", own, __NR_sched_setattr, 1, 0, 0, no);

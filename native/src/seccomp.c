@@ -168,14 +168,18 @@ static void deny_bits(struct filter *filter, int call, int argument, uint32_t bi
     load_call(filter);
 }
 
-/* Denies `call` when the argument, masked, is `value`. */
-static void deny_value(struct filter *filter, int call, int argument, uint32_t mask, uint32_t value) {
+/* Answers `call` so when the argument, masked, is `value`. */
+static void answer_value(struct filter *filter, int call, int argument, uint32_t mask, uint32_t value, int error) {
     jump_equal(filter, (uint32_t)call, 0, 5);
     load_argument(filter, argument);
     put(filter, (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, mask));
     jump_equal(filter, value, 0, 1);
-    answer(filter, error_action(EPERM));
+    answer(filter, error_action(error));
     load_call(filter);
+}
+
+static void deny_value(struct filter *filter, int call, int argument, uint32_t mask, uint32_t value) {
+    answer_value(filter, call, argument, mask, value, EPERM);
 }
 
 /* Lets `call` through only when the argument is one of the values. */
@@ -203,6 +207,22 @@ static void deny_control_of_first(struct filter *filter) {
     deny_value(filter, __NR_setpriority, 0, UINT32_MAX, PRIO_USER);
     deny_value(filter, __NR_ioprio_set, 1, UINT32_MAX, 1);
     deny_value(filter, __NR_ioprio_set, 0, UINT32_MAX, IOPRIO_WHO_USER);
+}
+
+/* The bound on core files stays what init has set. Programs that want no core file set it to nothing, and some end when they
+ * may not: they are told that it is done, as there is none. */
+static void keep_core_limit(struct filter *filter) {
+    const int pointer = 2;
+    answer_value(filter, __NR_setrlimit, 0, UINT32_MAX, RLIMIT_CORE, 0);
+    jump_equal(filter, __NR_prlimit64, 0, 8);
+    load_argument(filter, 1);
+    jump_equal(filter, RLIMIT_CORE, 0, 5);
+    load_argument(filter, pointer);
+    jump_equal(filter, 0, 0, 2);
+    load(filter, offsetof(struct seccomp_data, args) + pointer * sizeof(uint64_t) + sizeof(uint32_t));
+    jump_equal(filter, 0, 1, 0);
+    answer(filter, error_action(0));
+    load_call(filter);
 }
 
 /* Denies `call` with such a first argument unless its third is one of the values. */
@@ -312,6 +332,7 @@ int seccomp_deny(const struct plan *plan) {
     deny_transports(filter);
     deny_unread(filter);
     deny_control_of_first(filter);
+    keep_core_limit(filter);
     answer(filter, SECCOMP_RET_ALLOW);
     int result = install(filter, 0);
     free(filter);

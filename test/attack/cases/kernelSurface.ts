@@ -64,7 +64,7 @@ const calls = [
     "schedule",
   ],
   ...["statmount", "listmount", "file_getattr", "file_setattr", "udplite", "subvolume"],
-  ...["setpriority", "setpriority-all", "ioprio_set"],
+  ...["setpriority", "setpriority-all", "ioprio_set", "crash-handler"],
 ];
 
 /** Calls that some kernels do not have, or that want root: they cannot be shown to get in everywhere. */
