@@ -68,11 +68,15 @@ static uint32_t run(const struct seccomp_data *data) {
 
 static int wrong;
 
-static void expect(const char *what, uint32_t arch, int call, uint64_t first, uint64_t second, uint64_t third, uint32_t action) {
-    struct seccomp_data data = {.nr = call, .arch = arch, .args = {first, second, third}};
-    bool same = run(&data) == action;
+static void expect_of(const char *what, const struct seccomp_data *data, uint32_t action) {
+    bool same = run(data) == action;
     wrong += same ? 0 : 1;
     printf("%sok - %s\n", same ? "" : "not ", what);
+}
+
+static void expect(const char *what, uint32_t arch, int call, uint64_t first, uint64_t second, uint64_t third, uint32_t action) {
+    const struct seccomp_data data = {.nr = call, .arch = arch, .args = {first, second, third}};
+    expect_of(what, &data, action);
 }
 
 #if defined(__x86_64__)
@@ -97,6 +101,10 @@ int main(void) {
     expect("other architectures are closed", OTHER_ARCH, OPENAT, 0, 0, 0, none);
     expect("files open", own, OPENAT, 0, 0, 0, pass);
     expect("programs start", own, EXECVE, 0, 0, 0, pass);
+    struct seccomp_data by_descriptor = {.nr = __NR_execveat, .arch = own, .args = {[4] = AT_EMPTY_PATH}};
+    expect_of("and by descriptor", &by_descriptor, pass);
+    by_descriptor.args[4] |= AT_EXECVE_CHECK;
+    expect_of("none is only asked about", &by_descriptor, SECCOMP_RET_ERRNO | EINVAL);
     expect("no submission queues", own, IO_URING_SETUP, 0, 0, 0, none);
     expect("no tracing", own, PTRACE, 0, 0, 0, no);
     expect("no mounts", own, MOUNT, 0, 0, 0, no);

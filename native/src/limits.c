@@ -92,7 +92,10 @@ static int add_file(const char *path, const struct stat *stat, int kind, struct 
     (void)path;
     (void)place;
     if (kind == FTW_F || kind == FTW_SL) {
-        walked_bytes += (long long)stat->st_blocks * 512 / (stat->st_nlink > 0 ? (long long)stat->st_nlink : 1);
+        /* A hole takes no room here, but it does where the file is published. */
+        long long blocks = (long long)stat->st_blocks * 512;
+        long long bytes = blocks > (long long)stat->st_size ? blocks : (long long)stat->st_size;
+        walked_bytes += bytes / (stat->st_nlink > 0 ? (long long)stat->st_nlink : 1);
     }
     return 0;
 }

@@ -34,6 +34,12 @@ describe("sandbox limits", function () {
       "sleep 1.5; head -c 60000000 /dev/zero > big; sleep 1000",
       /^disk growth: \d+ MiB, the limit is 20 MiB$/,
     ],
+    [
+      "holes, which take room where they are published",
+      { growthBytes: 20_000_000 },
+      "sleep 1.5; truncate -s 60M big; sleep 1000",
+      /^disk growth: \d+ MiB, the limit is 20 MiB$/,
+    ],
   ];
   for (const [what, limits, command, said] of ending) {
     it(`ends on ${what}`, async () => {
