@@ -2,6 +2,7 @@ import { createHash, type Hash } from "node:crypto";
 import { open, rm, type FileHandle } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import type { SharedBytes } from "./doorLimits.ts";
+import type { IncomingCall } from "./incomingCall.ts";
 
 /** Where held bodies may go, and how many bytes of one: what all of them share is counted in `shared`, and given back by
  * whoever removes the file. */
@@ -36,15 +37,17 @@ export type Taken =
 export class BodyIntake {
   readonly #source: Readable;
   readonly #memory: SharedBytes;
+  readonly #isCutOff: () => boolean;
   #counted = 0;
   readonly #chunks: Buffer[] = [];
   #length = 0;
   #ended: boolean;
 
-  constructor(source: Readable, hasBody: boolean, memory: SharedBytes) {
-    this.#source = source;
+  constructor(call: Pick<IncomingCall, "body" | "hasBody" | "isCutOff">, memory: SharedBytes) {
+    this.#source = call.body;
     this.#memory = memory;
-    this.#ended = !hasBody;
+    this.#isCutOff = () => call.isCutOff();
+    this.#ended = !call.hasBody;
   }
 
   /** Counts what was made of the body and is kept as long as it. */
@@ -119,6 +122,7 @@ export class BodyIntake {
         hash.update(chunk as Buffer);
         await write(chunk as Buffer);
       }
+      this.#end();
       return bytes;
     } catch (error) {
       room.shared.give(bytes);
@@ -136,7 +140,7 @@ export class BodyIntake {
       return true;
     }
     if (this.#source.readableEnded) {
-      this.#ended = true;
+      this.#end();
       return true;
     }
     if (this.#source.destroyed) throw new Error("the client broke off");
@@ -156,15 +160,18 @@ export class BodyIntake {
         settle();
       };
       const onReadable = (): void => done(() => resolve(true));
-      const onEnd = (): void => {
-        this.#ended = true;
-        done(() => resolve(true));
-      };
+      const onEnd = (): void => done(() => resolve(true));
       const onError = (error: Error): void => done(() => reject(error));
       const onClose = (): void => done(() => reject(new Error("the client broke off")));
       source.on("readable", onReadable).on("end", onEnd).on("error", onError);
       source.on("close", onClose);
     });
+  }
+
+  /** Throws when it is not the client's end. */
+  #end(): void {
+    if (this.#isCutOff()) throw new Error("the client broke off");
+    this.#ended = true;
   }
 
   #joined(): Buffer {

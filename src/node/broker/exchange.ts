@@ -24,7 +24,7 @@ import { sendWebSocket } from "./webSocket.ts";
 export async function exchange(call: IncomingCall, parts: ExchangeParts): Promise<void> {
   const startedMs = performance.now();
   const id = newRequestId();
-  const intake = new BodyIntake(call.body, call.hasBody, parts.memory);
+  const intake = new BodyIntake(call, parts.memory);
   try {
     const one = await judgeCall(id, call, intake, parts, startedMs);
     await announce(one, one.judgement);

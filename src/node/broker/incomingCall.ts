@@ -21,6 +21,8 @@ export interface IncomingCall {
   readonly declaredBytes: number | undefined;
   /** Complete once the body has ended. */
   trailers(): readonly Header[];
+  /** Whether the body ended because the client broke off: over HTTP/2 a stream of Node's ends then as any other. */
+  isCutOff(): boolean;
   /** The client is gone before the answer was complete. */
   readonly gone: ClientGone;
   readonly reply: Reply;
@@ -94,9 +96,17 @@ export function readCall(
       : chunked || (declaredBytes ?? 0) > 0,
     declaredBytes,
     trailers: () => trailersOf(pairsOf(request.rawTrailers)),
+    isCutOff: cutOffTest(request),
     gone: goneOf(response),
     reply: replyOver(response, request),
   };
+}
+
+function cutOffTest(request: ServerRequest): () => boolean {
+  if (request.httpVersionMajor !== 2) return () => !request.complete;
+  // The request forgets its stream at the end.
+  const { stream } = request as Http2ServerRequest;
+  return () => stream.aborted || stream.rstCode !== constants.NGHTTP2_NO_ERROR;
 }
 
 function malformed(code: string, message: string, status: 400 | 421 = 400): Malformed {

@@ -38,6 +38,8 @@ export interface UpstreamAnswer {
   readonly body: Readable;
   /** True when the last byte of the body has come in, read or not yet. */
   complete(): boolean;
+  /** Whether the body ended because the origin broke off. */
+  isCutOff(): boolean;
   trailers(): readonly Header[];
 }
 

@@ -150,6 +150,10 @@ class AnswerPump {
   }
 
   #end(): void {
+    if (this.#answer.isCutOff()) {
+      this.#finish("the origin broke the answer off");
+      return;
+    }
     if (this.#scrubber !== undefined) {
       const rest = this.#scrubber.end();
       this.#count(rest.length);

@@ -146,6 +146,7 @@ function streamed(
   const trailers = (): readonly Header[] => (isHeld ? [] : one.call.trailers());
   const count = (bytes: number): void => void (one.counted.sent += bytes);
   const stream = fillingStream(searched(one, source), pass, used, count, () => {
+    if (!isHeld && one.call.isCutOff()) throw new Error("the client broke off");
     const leaked = vault.leakIn(JSON.stringify(trailers())) ?? vault.leakInBasic(trailers());
     if (leaked !== undefined) throw new SecretLeak(leaked);
   });

@@ -99,6 +99,7 @@ function answerFrom(response: IncomingMessage): UpstreamAnswer {
     headers,
     body: response,
     complete: () => response.complete,
+    isCutOff: () => !response.complete,
     trailers: () => pairsOf(response.rawTrailers),
   };
 }

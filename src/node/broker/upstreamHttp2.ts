@@ -1,4 +1,4 @@
-import { connect, type ClientHttp2Session, type ClientHttp2Stream } from "node:http2";
+import { connect, constants, type ClientHttp2Session, type ClientHttp2Stream } from "node:http2";
 import type { Dialler } from "./dial.ts";
 import { headerOf, pairsOf, type Header } from "./headers.ts";
 import { authorityText, type Authority } from "./names.ts";
@@ -53,7 +53,9 @@ export class Http2Sessions {
       socket.destroy();
       return "http1Only";
     }
-    const session = connect(`https://${key}`, { createConnection: () => socket });
+    // What is pushed unasked would go nowhere.
+    const options = { createConnection: () => socket, settings: { enablePush: false } };
+    const session = connect(`https://${key}`, options);
     session.on("error", forget).on("close", forget).on("goaway", forget);
     session.setTimeout(60_000, () => session.close());
     return session;
@@ -81,6 +83,8 @@ async function exchange(session: ClientHttp2Session, call: OutgoingCall): Promis
         body: stream,
         // The end of an HTTP/2 stream is told apart from its last bytes.
         complete: () => false,
+        // A stream of Node's that breaks off may end as any other.
+        isCutOff: () => stream.rstCode !== constants.NGHTTP2_NO_ERROR,
         trailers: () => trailers,
       });
     });
