@@ -180,6 +180,8 @@ export interface AgentLaunch {
   readonly readHosts?: readonly string[];
   /** Where its login gets new tokens: such a call is denied, its answer would bring them into the sandbox. */
   readonly logins?: readonly { readonly host: string; readonly path: string }[];
+  /** Where its login asks about itself: such a call passes as the model's do. */
+  readonly account?: readonly { readonly host: string; readonly path: string }[];
   /** Named secrets of the person's that it gets as `--secret` would give them. */
   readonly secretNames?: readonly string[];
   /** For people, with the transaction: a key that was not found. */

@@ -4,6 +4,11 @@ import type { Journal } from "./journal.ts";
  * questions and not a word it has none. */
 const telling = 4;
 
+/** How the address of a question ends, with the services that agents use. What a login asks its maker about itself is none, and
+ * comes before any session. */
+const question =
+  /\/(messages|responses|completions|chat|converse[a-z-]*|invoke[a-z-]*)$|generateContent$/i;
+
 /**
  * Says so, once, when an agent that has hooks works without a word from them, or ended without one: its journal is then
  * effects-only. What counts is what it does, not how long it takes. `look` says it now.
@@ -21,6 +26,7 @@ export function watchSilence(journal: Journal): { look(): void; dispose(): void 
   };
   const listening = journal.onAppend((entry) => {
     if (entry.kind !== "request.started" || entry.traffic !== "model") return;
+    if (entry.method !== "POST" || !question.test(entry.path.split("?")[0] ?? "")) return;
     questions++;
     if (questions === telling) queueMicrotask(look);
   });

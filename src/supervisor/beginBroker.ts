@@ -39,7 +39,8 @@ export async function beginBroker(
   const policies = readPolicies({ workspace, env: process.env, file: policyFile });
   checkLimits(spec, policies);
   const task = { ...(spec.task === undefined ? {} : { text: spec.task }), limits: spec.limits };
-  const agent = { reads: launch.readHosts ?? [], logins: launch.logins ?? [] };
+  const { readHosts: reads = [], logins = [], account = [] } = launch;
+  const agent = { reads, logins, account };
   const branches = defaultBranches(workspace);
   const book = new PolicyBook({ ...policies, task, agent, defaultBranches: branches });
   const secrets = await secretsOf(spec, paths, launch, mcp);

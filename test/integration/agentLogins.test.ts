@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import http from "node:http";
+import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { agentProgram, type RealAgent } from "../../.config/setupAgents.mjs";
+import type { EntryOf } from "../../src/core/journal/entry.ts";
 import { agentSessions } from "../support/agentSessions.ts";
-import { commandWorlds, type CommandWorld } from "../support/holdfastCommand.ts";
+import { commandWorlds, eventually, type CommandWorld } from "../support/holdfastCommand.ts";
 import { startScriptedModel } from "../support/scriptedModel.ts";
 
 const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
@@ -12,6 +15,7 @@ const endsAt = Date.now() + 3600_000;
 
 const claudeAccess = "sk-ant-oat01-a-real-access-token-of-nobody";
 const codexAccess = token({ exp: endsAt / 1000, sub: "a-real-access-token-of-nobody" });
+const geminiAccess = "ya29.a-real-access-token-of-nobody";
 const refresh = "a-real-refresh-token-of-nobody";
 const identity = token({
   email: "person@example.com",
@@ -69,12 +73,100 @@ const logins: readonly Login[] = [
 describe("logins of agents", () => {
   const newWorld = commandWorlds();
 
-  function personWith(world: CommandWorld, { file, content }: Login): string {
+  function personWith(
+    world: CommandWorld,
+    { file, content }: Pick<Login, "file" | "content">,
+  ): string {
     const home = path.join(world.home, "..", "person");
     mkdirSync(path.dirname(path.join(home, file)), { recursive: true });
     writeFileSync(path.join(home, file), JSON.stringify(content), { mode: 0o600 });
     return home;
   }
+
+  it("gemini: its login asks its maker about itself, and nobody is asked about that", async () => {
+    const world = newWorld({ "hello.txt": "hello\n" });
+    const content = {
+      access_token: geminiAccess,
+      refresh_token: refresh,
+      token_type: "Bearer",
+      expiry_date: endsAt,
+    };
+    const home = personWith(world, { file: ".gemini/oauth_creds.json", content });
+    const { variable } = agentSessions.gemini;
+    const begun = await world.run(["run", "--agent", "gemini", "--prompt", "Go.", "--detach"], {
+      env: { HOME: home, [variable]: agentProgram("gemini"), GEMINI_API_KEY: undefined },
+    });
+    assert.equal(begun.code, 0, begun.stderr);
+    // Its maker is not there in tests: what comes then is its own error.
+    const { asked, verdict } = await eventually(
+      async () => {
+        const entries = await world.entries();
+        const request = entries.find(
+          (entry): entry is EntryOf<"request.started"> =>
+            entry.kind === "request.started" && entry.path === "/tokeninfo",
+        );
+        const found = entries.find(
+          (entry): entry is EntryOf<"verdict"> =>
+            entry.kind === "verdict" && entry.request === request?.request,
+        );
+        return request && found && { asked: request, verdict: found };
+      },
+      "the question about the login",
+      60_000,
+    );
+    assert.deepEqual([asked.host, asked.traffic], ["oauth2.googleapis.com", "model"]);
+    assert.equal(verdict.verdict, "allow");
+    assert.deepEqual(await world.json(["holds"]), []);
+    await world.run(["stop", "latest"]);
+    assert.equal(JSON.stringify(await world.entries()).includes(geminiAccess), false);
+    assert.deepEqual(
+      JSON.parse(readFileSync(path.join(home, ".gemini/oauth_creds.json"), "utf8")),
+      content,
+      "the person's own file is as it was",
+    );
+  }).timeout(120_000);
+
+  /** A model for which every token has ended. */
+  async function startRefusing(): Promise<{ readonly url: string; close(): void }> {
+    const message = "OAuth token has expired";
+    const error = { type: "authentication_error", code: "token_expired", message };
+    const server = http.createServer((request, response) => {
+      request.resume();
+      response.writeHead(401, { "content-type": "application/json" });
+      response.end(JSON.stringify({ type: "error", error }));
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    const close = (): void => server.close().closeAllConnections();
+    return { url: `http://127.0.0.1:${port}`, close };
+  }
+
+  for (const login of logins)
+    it(`${login.agent}: a token that ends meanwhile is not renewed inside, and nobody is logged out`, async () => {
+      const { agent, file, content } = login;
+      const { args, env, variable } = agentSessions[agent];
+      const world = newWorld({ "hello.txt": "hello\n" });
+      const home = personWith(world, login);
+      const model = await startRefusing();
+      const addresses = Object.entries(env(model.url, "")).filter(([name]) =>
+        name.endsWith("_BASE_URL"),
+      );
+      const { code } = await world.run(["run", "--agent", agent, "--prompt", "Go.", ...args], {
+        env: {
+          HOME: home,
+          [variable]: agentProgram(agent),
+          ...Object.fromEntries(addresses),
+          ANTHROPIC_API_KEY: undefined,
+          OPENAI_API_KEY: undefined,
+        },
+      });
+      model.close();
+      assert.equal(code, 1, "the agent gives up");
+      const verdicts = (await world.entries()).filter((entry) => entry.kind === "verdict");
+      assert.ok(verdicts.some(({ rule }) => rule === "floor.login"));
+      const own = readFileSync(path.join(home, file), "utf8");
+      assert.deepEqual(JSON.parse(own), content, "the tokens outside are still the person's own");
+    }).timeout(120_000);
 
   for (const login of logins)
     it(`${login.agent}: works with placeholders, and gets no new tokens`, async () => {
@@ -121,6 +213,11 @@ describe("logins of agents", () => {
       assert.ok(asked.includes(`Bearer ${access}`), "the model got the real token");
 
       const entries = await world.entries();
+      assert.deepEqual(
+        entries.filter((entry) => entry.kind === "alert").map(({ code: one }) => one),
+        [],
+        "nobody takes what a login asks before the session for a silent agent",
+      );
       const refused = entries.filter((entry) => entry.kind === "verdict");
       assert.ok(refused.some(({ verdict, rule }) => verdict === "deny" && rule === "floor.login"));
       const { stdout: patch } = await world.run(["diff", "latest"]);

@@ -56,6 +56,41 @@ describe("policy: what happens without rules", () => {
       rule: "preset.registries",
     },
   );
+  const ofLogin = {
+    reads: [],
+    logins: [{ host: "oauth2.googleapis.com", path: "/token" }],
+    account: [{ host: "oauth2.googleapis.com", path: "/tokeninfo" }],
+  };
+  check(
+    "what an agent's login asks about itself passes",
+    factsOf("POST https://oauth2.googleapis.com/tokeninfo"),
+    { agent: ofLogin },
+    { verdict: "allow", traffic: "model", rule: "default.model" },
+  );
+  check(
+    "a rule of the user's comes before what a login asks about itself",
+    factsOf("POST https://oauth2.googleapis.com/tokeninfo"),
+    {
+      agent: ofLogin,
+      user: policyOf({
+        version: 1,
+        rules: [{ id: "never", when: { host: "oauth2.googleapis.com" }, verdict: "deny" }],
+      }),
+    },
+    { verdict: "deny", rule: "user:never" },
+  );
+  check(
+    "nothing else at that host passes",
+    factsOf("POST https://oauth2.googleapis.com/revoke"),
+    { agent: ofLogin },
+    { verdict: "hold" },
+  );
+  check(
+    "new tokens are denied beside it",
+    factsOf("POST https://oauth2.googleapis.com/token"),
+    { agent: ofLogin },
+    { verdict: "deny", rule: "floor.login" },
+  );
   check(
     "reads of an unknown host hold",
     factsOf("GET https://example.org/"),

@@ -4,15 +4,19 @@ import { watchSilence } from "../../src/runtime/silence.ts";
 import { MemoryJournal } from "../support/memoryJournal.ts";
 
 describe("an agent with hooks that says nothing", () => {
-  const request = (number: number, traffic: "model" | "disclosure"): EntryDraft => ({
+  const request = (
+    number: number,
+    traffic: "model" | "disclosure",
+    [method, path]: readonly [string, string] = ["POST", "/v1/messages?beta=true"],
+  ): EntryDraft => ({
     kind: "request.started",
     source: "broker",
     request: `r${number}`,
     protocol: "https",
-    method: "POST",
+    method,
     host: "model.example",
     port: 443,
-    path: "/v1/messages",
+    path,
     reversibility: "irreversible",
     traffic,
   });
@@ -44,6 +48,22 @@ describe("an agent with hooks that says nothing", () => {
     const reads = [1, 2, 3, 4, 5].map((number) => request(number, "disclosure"));
     assert.deepEqual(await alerts([...questions.slice(0, 2), ...reads]), [[], ["-: hooks-silent"]]);
     assert.deepEqual(await alerts([]), [[], ["-: hooks-silent"]]);
+  });
+
+  it("is not told of by what its login asks before a session begins", async () => {
+    const asked = [
+      ["GET", "/backend-api/wham/accounts/check"],
+      ["GET", "/v1/models?client_version=1"],
+      ["POST", "/tokeninfo"],
+      ["POST", "/v1internal:loadCodeAssist"],
+      ["GET", "/v1/responses"],
+      ["POST", "/v1internal:listExperiments"],
+    ] as const;
+    const drafts = asked.map((one, number) => request(number, "model", one));
+    assert.deepEqual(await alerts([...drafts, word]), [[], []]);
+    const gemini = ["POST", "/v1internal:streamGenerateContent?alt=sse"] as const;
+    const four = [1, 2, 3, 4].map((number) => request(number, "model", gemini));
+    assert.deepEqual(await alerts(four), [["-: hooks-silent"], ["-: hooks-silent"]]);
   });
 
   it("is none that says a word, however late", async () => {

@@ -1,5 +1,5 @@
 import type { Reversibility } from "../journal/entry.ts";
-import { type AgentHosts, loginGround } from "./agentHosts.ts";
+import { isAccount, type AgentHosts, loginGround } from "./agentHosts.ts";
 import { classify, noBranches, serviceOf } from "./classify.ts";
 import { type ConditionVariables, conditionVariables } from "./condition.ts";
 import { defaultVerdict } from "./defaults.ts";
@@ -103,10 +103,12 @@ function talks(method: string): boolean {
   return ["GET", "HEAD", "POST", "OPTIONS"].includes(method);
 }
 
-/** The agent's own model is its own kind of traffic, whatever the API would say of the call. */
+/** The agent's own model is its own kind of traffic, whatever the API would say of the call; so is what its login asks about
+ * itself. */
 function meaningOf(facts: CallFacts, sources: PolicySources): Meaning {
   const meaning = classify(facts, sources.defaultBranches ?? noBranches);
-  if (!facts.modelHost || facts.kind === "tcp" || !methodsOf(facts).every(talks)) return meaning;
+  const isOwn = facts.modelHost || isAccount(facts, sources.agent);
+  if (!isOwn || facts.kind === "tcp" || !methodsOf(facts).every(talks)) return meaning;
   return {
     id: "model",
     does: `talks to the agent's model on ${serviceOf(facts.host)?.name ?? facts.host}`,

@@ -81,8 +81,11 @@ const preloadPlace = "/etc/gemini-cli/preload.cjs";
 
 const codeAssist = "https://cloudcode-pa.googleapis.com";
 
-/** Where a login is looked up and used; its tokens are renewed at none of them. */
-const accountPlaces = ["https://oauth2.googleapis.com", "https://www.googleapis.com"];
+/** Where a login asks about itself; its tokens are renewed at none of them. */
+const account = [
+  { host: "oauth2.googleapis.com", path: "/tokeninfo" },
+  { host: "www.googleapis.com", path: "/oauth2/*/userinfo" },
+];
 
 const logins = [
   { host: "oauth2.googleapis.com", path: "/token" },
@@ -107,7 +110,7 @@ function accessOf(env: LaunchRequest["env"]): Access {
   if (keys.length > 0) return byKey;
   const assist = modelAddress(env, "CODE_ASSIST_ENDPOINT", codeAssist);
   const file = path.join(homeOf(env), ".gemini", "oauth_creds.json");
-  const places = [assist, ...accountPlaces.map((place) => new URL(place))];
+  const places = [assist, ...account.map(({ host }) => new URL(`https://${host}`))];
   const login = geminiLogin(readCredentials(file), places, Date.now());
   if (login === undefined) return byKey;
   const { content, secrets } = login;
@@ -178,6 +181,7 @@ export const gemini: AgentAdapter = {
       ],
       modelHosts: models.map(authorityOf),
       logins,
+      ...(login === undefined ? {} : { account }),
       secrets,
       withoutSecret:
         "Gemini CLI has no key: set GEMINI_API_KEY, or log in with `gemini` outside of Holdfast",

@@ -12,6 +12,7 @@ export interface LaunchParts {
   readonly files: AgentLaunch["files"];
   readonly modelHosts: readonly string[];
   readonly logins: NonNullable<AgentLaunch["logins"]>;
+  readonly account?: NonNullable<AgentLaunch["account"]>;
   readonly secrets: readonly AgentSecret[];
   /** Said where there is no secret: how to get one. */
   readonly withoutSecret: string;
