@@ -1,5 +1,5 @@
 import { execFile, execFileSync } from "node:child_process";
-import { rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { performance } from "node:perf_hooks";
 import { setTimeout } from "node:timers/promises";
@@ -8,7 +8,7 @@ import type { BackendName } from "../../src/core/journal/entry.ts";
 import { makeSpare } from "../../src/node/fork/spare.ts";
 import { savepoints } from "../../src/node/fork/savepoints.ts";
 import { figureOf, type Bench, type Figure } from "../support/bench.ts";
-import { BenchTree, makeGrounds, type Ground } from "../support/forkBenchTree.ts";
+import { BenchTree, makeGrounds, type Ground, type Ignored } from "../support/forkBenchTree.ts";
 import type { ForkedFixture, ForkFixture } from "../support/forkFixture.ts";
 
 const run = promisify(execFile);
@@ -49,9 +49,9 @@ class Samples {
   readonly #of: string;
   readonly #note: string;
 
-  constructor(backend: BackendName, ground: Ground, files: number) {
+  constructor(backend: BackendName, ground: Ground, files: number, ignored: Ignored) {
     const where = sizes.length > 1 ? `${ground.name}, ${files} files` : ground.name;
-    this.#of = `${backend}, ${where}`;
+    this.#of = `${backend}, ${where}${ignored === 0 ? ", nothing ignored" : ""}`;
     this.#note = `${files} files`;
   }
 
@@ -74,6 +74,21 @@ interface Measured {
   readonly samples: ReadonlyMap<BackendName, Samples>;
   /** Milliseconds that `cp -a --reflink=auto` took, where it was measured last. */
   cp: number;
+}
+
+/** As many new files as a few packages bring, where they would be installed. */
+const installed = 2000;
+
+function install({ fork }: ForkedFixture): void {
+  const heavy = fork.overlays.find(({ at }) => at === "node_modules")?.upper;
+  const whole = fork.overlays.find(({ at }) => at === ".")?.upper ?? fork.shadow;
+  const modules = heavy ?? path.join(whole, "node_modules");
+  for (let i = 0; i < installed; i += 10) {
+    const directory = path.join(modules, `installed-${i}`, "lib");
+    mkdirSync(directory, { recursive: true });
+    for (let j = 0; j < 10; j++)
+      writeFileSync(path.join(directory, `${j}.js`), `// ${i} ${j}\n`.repeat(1 + ((i * j) % 500)));
+  }
 }
 
 /** The copy stays: what was just deleted makes the next one slow on some filesystems. */
@@ -105,6 +120,8 @@ async function measure(one: Measured, backend: BackendName, samples: Samples): P
   await take();
   edit(3, "again\n");
   samples.add("savepoint of 3 edits", await milliseconds(take));
+  install(forked);
+  samples.add(`first savepoint after an install of ${installed} files`, await milliseconds(take));
   await forked.remove();
   if (backend === "clone") await measureSpare(fixture, forked, samples);
 }
@@ -151,16 +168,22 @@ async function measureRounds(one: Measured): Promise<void> {
   }
 }
 
+function makeTree(ground: Ground, files: number, ignored: Ignored): Measured {
+  tell(`a tree of ${files} files on ${ground.name}${ignored === 0 ? ", nothing ignored" : ""}`);
+  const tree = new BenchTree(ground, files, ignored);
+  const backends = ground.backends.filter((one) => ignored > 0 || one !== "copy");
+  const samples = backends.map(
+    (backend) => [backend, new Samples(backend, ground, files, ignored)] as const,
+  );
+  return { ground, tree, samples: new Map(samples), cp: NaN };
+}
+
+/** Where nothing is ignored every file is cloned and read: trees of up to 60,000 files. */
 function makeTrees(grounds: readonly Ground[]): Measured[] {
   return sizes.flatMap((files) =>
-    grounds.map((ground) => {
-      tell(`a tree of ${files} files on ${ground.name}`);
-      const tree = new BenchTree(ground, files, 18);
-      const samples = ground.backends.map(
-        (backend) => [backend, new Samples(backend, ground, files)] as const,
-      );
-      return { ground, tree, samples: new Map(samples), cp: NaN };
-    }),
+    ([18, 0] as const)
+      .filter((ignored) => ignored > 0 || files <= 60_000)
+      .flatMap((ignored) => grounds.map((ground) => makeTree(ground, files, ignored))),
   );
 }
 
@@ -180,7 +203,7 @@ async function measureAll(grounds: readonly Ground[]): Promise<Figure[]> {
 
 /**
  * What a fork costs, against `cp -a --reflink=auto` of the same tree. Nine files in ten are ignored, as in a project with its
- * packages installed.
+ * packages installed, or none.
  */
 export const bench: Bench = {
   title: "Forks",
