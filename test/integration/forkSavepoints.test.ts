@@ -1,6 +1,15 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { closeSync, openSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import fc from "fast-check";
 import { savepoints } from "../../src/node/fork/savepoints.ts";
@@ -42,6 +51,30 @@ class Points {
 }
 
 describe("fork: savepoints", () => {
+  it("keep what was installed, however deep, and what a process has died over", async () => {
+    using fixture = new ForkFixture();
+    fixture.write("a.txt", "one\n");
+    const forked = await fixture.fork("clone");
+    const points = new Points(fixture, forked);
+    const deep = `n/${"d/".repeat(30)}`;
+    const files = ["n/a/1", "n/a/2", "n/b/1", "o/a/1", `${deep}1`, `${deep}e/2`, `${deep}3`].map(
+      (one) => [one, `${one}\n`] as const,
+    );
+    for (const [one, text] of files) {
+      mkdirSync(path.dirname(forked.at(one)), { recursive: true });
+      writeFileSync(forked.at(one), text);
+    }
+    const blobs = path.join(forked.paths.state, "savepoints/blobs");
+    mkdirSync(blobs, { recursive: true });
+    const hash = createHash("sha256").update("n/a/2\n").digest("hex");
+    writeFileSync(path.join(blobs, hash), "n/a");
+    const saved = await points.take();
+    assert.equal(saved?.files, files.length);
+    execFileSync("rm", ["-r", forked.at("n"), forked.at("o")]);
+    await points.restore("s1");
+    for (const [one, text] of files) assert.equal(readFileSync(forked.at(one), "utf8"), text);
+  });
+
   it("take what changed, go back, and can be taken back themselves", async () => {
     using fixture = new ForkFixture();
     const at = (name: string): string => path.join(fixture.workspace, name);

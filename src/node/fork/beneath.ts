@@ -30,9 +30,17 @@ function isAbsent(error: unknown): boolean {
  */
 export class Beneath {
   readonly #root: string;
+  readonly #held: HeldFolders | undefined;
 
-  constructor(root: string) {
+  /** `held`: for many paths in order, in a tree that stands still; see {@link HeldFolders}. */
+  constructor(root: string, held?: "held") {
     this.#root = root;
+    this.#held = held === undefined ? undefined : new HeldFolders(root);
+  }
+
+  /** Lets go of what is held. */
+  close(): void {
+    this.#held?.close();
   }
 
   /** Undefined when nothing is there. */
@@ -110,14 +118,14 @@ export class Beneath {
       throw new Error(`not a path below a root: ${JSON.stringify(path)}`);
     const last = parts.pop();
     let parent: number | undefined;
+    let held: number | undefined;
     try {
-      parent = openSync(this.#root, openAsPlace | constants.O_DIRECTORY);
-      for (const part of parts) {
-        const next = openSync(
-          inside(parent, part),
-          openAsPlace | constants.O_DIRECTORY | constants.O_NOFOLLOW,
-        );
-        closeSync(parent);
+      const known = this.#held?.reach(parts);
+      held = known?.fd;
+      parent = held ?? openSync(this.#root, openAsPlace | constants.O_DIRECTORY);
+      for (const part of parts.slice(known?.count ?? 0)) {
+        const next = openFolder(parent, part);
+        if (parent !== held) closeSync(parent);
         parent = next;
       }
       return use(inside(parent, last ?? "."));
@@ -125,9 +133,49 @@ export class Beneath {
       if (isAbsent(error)) return undefined;
       throw error;
     } finally {
-      if (parent !== undefined) closeSync(parent);
+      if (parent !== undefined && parent !== held) closeSync(parent);
     }
   }
+}
+
+/** The folders above the last path: the next one in order is mostly in the same. A few levels, a descriptor each. */
+class HeldFolders {
+  readonly #root: string;
+  readonly #open: { readonly name: string; readonly fd: number }[] = [];
+
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  /** The folder at the first `count` of these names, which stays open until the next call. */
+  reach(names: readonly string[]): { readonly fd: number; readonly count: number } {
+    const wanted = ["", ...names.slice(0, mostHeld)];
+    const same = wanted.findIndex((name, i) => this.#open[i]?.name !== name);
+    this.#leave(same < 0 ? wanted.length : same);
+    for (const name of wanted.slice(this.#open.length)) {
+      const above = this.#open.at(-1);
+      const fd =
+        above === undefined
+          ? openSync(this.#root, openAsPlace | constants.O_DIRECTORY)
+          : openFolder(above.fd, name);
+      this.#open.push({ name, fd });
+    }
+    return { fd: this.#open.at(-1)?.fd ?? -1, count: wanted.length - 1 };
+  }
+
+  close(): void {
+    this.#leave(0);
+  }
+
+  #leave(count: number): void {
+    for (const { fd } of this.#open.splice(count)) closeSync(fd);
+  }
+}
+
+const mostHeld = 16;
+
+function openFolder(above: number, name: string): number {
+  return openSync(inside(above, name), openAsPlace | constants.O_DIRECTORY | constants.O_NOFOLLOW);
 }
 
 /** A file of ours that its own mode keeps us from reading is read all the same; the mode stays. */

@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
 import {
   closeSync,
-  existsSync,
   mkdirSync,
   openSync,
   readFileSync,
   renameSync,
+  rmSync,
+  statSync,
   writeFileSync,
   writeSync,
 } from "node:fs";
@@ -56,11 +57,15 @@ class WrittenTrees {
   readonly #uppers: readonly { readonly prefix: string; readonly tree: Beneath }[];
 
   constructor(fork: Fork) {
-    this.#shadow = new Beneath(fork.shadow);
+    this.#shadow = new Beneath(fork.shadow, "held");
     this.#uppers = fork.overlays.map(({ at, upper }) => ({
       prefix: at === "." ? "" : `${at}/`,
-      tree: new Beneath(upper),
+      tree: new Beneath(upper, "held"),
     }));
+  }
+
+  close(): void {
+    for (const tree of [this.#shadow, ...this.#uppers.map((one) => one.tree)]) tree.close();
   }
 
   place(relative: string): { readonly tree: Beneath; readonly at: string } {
@@ -89,6 +94,14 @@ class Saving {
   }
 
   async differences(records: readonly ScanRecord[]): Promise<Map<string, Difference>> {
+    try {
+      return await this.#differencesOf(records);
+    } finally {
+      this.#trees.close();
+    }
+  }
+
+  async #differencesOf(records: readonly ScanRecord[]): Promise<Map<string, Difference>> {
     const found = new Map<string, Difference>();
     for (const record of records) {
       if (["E", "O", "L"].includes(record.code) || record.type === "other") continue;
@@ -161,12 +174,24 @@ class Saving {
     const bytes = tree.read(at)?.bytes;
     if (bytes === undefined) return undefined;
     const blob = createHash("sha256").update(bytes).digest("hex");
-    const file = path.join(this.#blobs, blob);
-    if (existsSync(file)) return blob;
-    const temporary = path.join(this.#blobs, `.new-${process.pid}`);
+    keepBytes(path.join(this.#blobs, blob), bytes);
+    return blob;
+  }
+}
+
+/** One that is there already is whole when it has its size: who died over it has written less. */
+function keepBytes(file: string, bytes: Uint8Array): void {
+  try {
+    writeFileSync(file, bytes, { mode: 0o600, flag: "wx" });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") {
+      rmSync(file, { force: true }); // a full disk, say: what was written of it is no content
+      throw error;
+    }
+    if (statSync(file).size === bytes.length) return;
+    const temporary = `${file}.new-${process.pid}`;
     writeFileSync(temporary, bytes, { mode: 0o600 });
     renameSync(temporary, file);
-    return blob;
   }
 }
 
