@@ -294,6 +294,37 @@ describe("MCP gateway", () => {
     socket.destroy();
   });
 
+  it("takes an id that is under way for no second call, so that each answer is that of its own", async () => {
+    const world = await newWorld();
+    const socket = await insideSocket(world.door, "test");
+    socket.setEncoding("utf8");
+    let said = "";
+    socket.on("data", (text: string) => (said += text));
+    const call = (name: string): string => {
+      const params = { name, arguments: {} };
+      return `${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params })}\n`;
+    };
+    socket.write(call("echo"));
+    await world.host.until(() => world.host.holds.length === 1);
+    socket.write(call("wipe"));
+    await eventually(() => (said.includes("\n") ? true : undefined), "an answer");
+    assert.match(said, /"id":1,"error":\{"code":-32600/);
+    await decide(world, 0, "approve");
+    await eventually(() => (said.includes("echo:") ? true : undefined), "the first call's answer");
+    assert.equal(world.host.of("request.started").length, 1);
+    assert.deepEqual(callsIn(world), ["echo"]);
+    socket.destroy();
+  });
+
+  it("passes megabytes on untouched", async () => {
+    const world = await newWorld({ judge: allowing("echo") });
+    const client = await trusted(world);
+    const large = "0123456789abcdef".repeat(512 * 1024);
+    const result = await client.callTool({ name: "echo", arguments: { large } });
+    assert.equal(textOf(result), `echo:${JSON.stringify({ large })}`);
+    assert.equal(world.host.holds.length, 1, "nothing waits but the first use");
+  });
+
   it("keeps secrets on its side: filled into the server's environment, never sent, replaced in results", async () => {
     const value = "s3cret-value-of-the-server";
     const secrets = [{ name: "CRM_KEY", value, bindings: [] }];

@@ -1,3 +1,4 @@
+import { visibleLine } from "../../base/visibleText.ts";
 import { plural } from "../../base/words.ts";
 import { Failure } from "../../base/errors.ts";
 import type { CommitView } from "../../protocol/control.ts";
@@ -45,15 +46,14 @@ export const checkVerb: Verb = {
       for (const check of context.json ? [] : view.checks) {
         context.print(`${check.name}: ${check.status} in ${Math.round(check.durationMs)} ms, `);
         context.print(`${check.introduced.length} introduced, ${check.resolved.length} resolved\n`);
-        if (check.note !== undefined) context.print(`  ${check.note}\n`);
+        if (check.note !== undefined) context.print(`  ${visibleLine(check.note)}\n`);
         for (const [sign, rows] of [
           ["+", check.introduced],
           ["-", check.resolved],
         ] as const) {
           for (const { path, line, column, code, message } of rows) {
-            context.print(
-              `  ${sign} ${path}:${line}:${column} ${code} ${message.split("\n")[0] ?? ""}\n`,
-            );
+            const said = visibleLine(message.split("\n")[0] ?? "");
+            context.print(`  ${sign} ${visibleLine(path)}:${line}:${column} ${code} ${said}\n`);
           }
         }
       }

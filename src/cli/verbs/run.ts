@@ -1,3 +1,4 @@
+import { visibleLine } from "../../base/visibleText.ts";
 import { rmSync } from "node:fs";
 import path from "node:path";
 import { Failure } from "../../base/errors.ts";
@@ -123,7 +124,7 @@ function announceHold(context: Context, entry: Readonly<Record<string, unknown>>
   const hold = String(entry["hold"]);
   // While the terminal is the agent's, lines begin where its cursor stands, and a new line goes down only.
   const [begin, end] = process.stdin.isRaw ? ["\r\n\u001b[K", "\r"] : ["", ""];
-  const summary = `held: ${String(entry["summary"])} — ${String(entry["reason"])}`;
+  const summary = visibleLine(`held: ${String(entry["summary"])} — ${String(entry["reason"])}`);
   context.say(`${begin}holdfast: ${summary}${end}`);
   context.say(`holdfast:   \`holdfast approve ${hold}\` or \`holdfast deny ${hold}\`${end}`);
 }

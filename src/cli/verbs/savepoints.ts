@@ -1,3 +1,4 @@
+import { visibleLine } from "../../base/visibleText.ts";
 import { plural } from "../../base/words.ts";
 import { printJson, text, withControl, type Context, type Verb } from "../context.ts";
 import { Failure } from "../../base/errors.ts";
@@ -11,8 +12,11 @@ interface Row {
 
 function printRow(context: Context, row: Row): void {
   if (context.json) printJson(context, row);
-  else
-    context.print(`${row.savepoint}  ${row.at}  ${plural(row.files, "file")}  ${row.name ?? ""}\n`);
+  else {
+    // The agent can take savepoints and name them.
+    const name = visibleLine(row.name ?? "");
+    context.print(`${row.savepoint}  ${row.at}  ${plural(row.files, "file")}  ${name}\n`);
+  }
 }
 
 export const savepointVerb: Verb = {

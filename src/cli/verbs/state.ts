@@ -1,3 +1,4 @@
+import { visibleLine } from "../../base/visibleText.ts";
 import { plural } from "../../base/words.ts";
 import { listTransactions } from "../../node/state/home.ts";
 import { openHome } from "../../node/state/homeDirectory.ts";
@@ -99,7 +100,7 @@ function printStatus(context: Context, status: StatusView): void {
     ...status.notes.map((note) => ["note", note] as const),
   ];
   for (const [name, value] of rows) {
-    if (value !== undefined) context.print(`${name.padEnd(12)} ${value}\n`);
+    if (value !== undefined) context.print(`${name.padEnd(12)} ${visibleLine(value)}\n`);
   }
 }
 

@@ -142,7 +142,11 @@ export class McpSession {
   #fromAgent(message: JSONRPCMessage): void {
     if (isAnswer(message)) this.#toServer(message);
     else if (!isRequest(message)) this.#notified(message);
-    else {
+    else if (this.#sent.has(message.id) || this.#deciding.has(message.id)) {
+      // One answer would end both, and the journal would tell the wrong one.
+      const why = "a request with this id is under way";
+      void this.#parts.inside.send(errorAnswer(message.id, ErrorCode.InvalidRequest, why));
+    } else {
       const plan = planOf(message);
       if (plan.kind === "gate") void this.#gated(message, plan.target, plan.input);
       else if (plan.kind === "pass") this.#pass(message);

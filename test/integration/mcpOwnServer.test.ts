@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import path from "node:path";
+import { commandWorlds } from "../support/holdfastCommand.ts";
+
+const program = path.resolve(import.meta.dirname, "../support/oddCalls.mjs");
+
+interface Said {
+  readonly tool: string;
+  readonly isError: boolean;
+  readonly text: string;
+}
+
+describe("Holdfast's own MCP server before an agent that means no good", () => {
+  const newWorld = commandWorlds();
+
+  it("decides nothing, tells nothing of other files, and its words do not steer a terminal", async () => {
+    const world = newWorld({ "hello.txt": "hello\n" });
+    const paths = [
+      "../../../../etc/passwd",
+      "/etc/passwd",
+      "sub/../../../etc/shadow",
+      "a\0b",
+      "--output=/tmp/x",
+      ".git/config",
+      "",
+      "x".repeat(100_000),
+    ];
+    const unknown = ["../x", "__proto__", "constructor", "", "x".repeat(10_000)];
+    const none = ["commit", "approve", "discard", "deny", "__proto__", "constructor", "toString"];
+    const calls = [
+      ...paths.map((one) => ["diff", { path: one }]),
+      ...unknown.map((to) => ["restore", { to }]),
+      ["restore", { to: 7 }],
+      ...none.map((tool) => [tool, {}]),
+      ["savepoint", { name: "y".repeat(201) }],
+      ["savepoint", { name: "\u001b[2Jgood\u202e" }],
+    ];
+    const words = ["run", "--agent", "scripted", "--", "node", program, JSON.stringify(calls)];
+    const { code, stdout, stderr } = await world.run(words);
+    assert.equal(code, 0, stderr);
+    const said = stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Said);
+    assert.equal(said.length, calls.length);
+    for (const { text } of said.slice(0, paths.length)) assert.equal(text, "no difference");
+    for (const one of said.slice(paths.length, -1)) assert.ok(one.isError, JSON.stringify(one));
+    assert.equal(said.at(-1)?.isError, false);
+
+    const entries = await world.entries();
+    const kinds = new Set(entries.map(({ kind }) => kind));
+    for (const kind of ["hold.decided", "savepoint.restored", "commit.intended"] as const)
+      assert.ok(!kinds.has(kind), kind);
+    for (const verb of ["savepoints", "timeline"]) {
+      const shown = await world.run([verb, "latest"]);
+      assert.match(shown.stdout, /good/, verb);
+      assert.doesNotMatch(shown.stdout, /[\u0000-\u0008\u000b-\u001f\u202e]/, verb);
+    }
+  }).timeout(60_000);
+});
