@@ -10,7 +10,8 @@
  *
  * Parents. A process is told with its parent, and with `cause`: the nearest ancestor that was told before. Orphans have
  * lost theirs, so the children of a process are noted at its exit, when they are still its own: a daemon stays attributed
- * to what started it. Where no process was begun since the one that ends, which the kernel counts, it has none. One whose parent was killed by a signal is attributed to nothing, and `detached`.
+ * to what started it. Where no process was begun since the one that ends, which the kernel counts, it has none. One whose
+ * parent was killed by a signal is attributed to who leads its group or session, else to nothing.
  */
 #include "observeInside.h"
 
@@ -79,6 +80,26 @@ static bool answer(struct observer *observer, int error) {
     return ioctl(observer->listener, SECCOMP_IOCTL_NOTIF_SEND, observer->response) == 0;
 }
 
+/* Of an orphan whose parent a signal has ended: who leads its group or its session, alive or not. The kernel gives the
+ * number to nobody else while there are members. The agent leads all that make no group of their own: that says nothing. */
+static pid_t leader_of(struct observer *observer, pid_t pid) {
+    const pid_t leaders[] = {getpgid(pid), getsid(pid)};
+    for (size_t i = 0; i < sizeof leaders / sizeof *leaders; i++) {
+        pid_t leader = leaders[i];
+        if (leader <= 0 || leader == pid || leader == observer->agent) {
+            continue;
+        }
+        struct seen *seen = *seen_find(observer, leader);
+        if (seen != NULL && !seen->told && seen->cause != 0) {
+            return seen->cause;
+        }
+        if ((seen != NULL && seen->told) || ended_lately(observer, leader)) {
+            return leader;
+        }
+    }
+    return 0;
+}
+
 /* The nearest ancestor that was told; 0: none is known. */
 static pid_t find_cause(struct observer *observer, pid_t pid, pid_t parent) {
     struct seen *self = *seen_find(observer, pid);
@@ -95,7 +116,7 @@ static pid_t find_cause(struct observer *observer, pid_t pid, pid_t parent) {
             break;
         }
     }
-    return self != NULL ? self->cause : 0;
+    return self != NULL && self->cause != 0 ? self->cause : leader_of(observer, pid);
 }
 
 /* The process that a thread belongs to, its parent, and whether they could be told. */

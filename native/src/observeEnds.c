@@ -32,12 +32,25 @@ static void forget(struct observer *observer, pid_t pid) {
     struct seen **place = seen_find(observer, pid);
     struct seen *seen = *place;
     if (seen != NULL) {
+        if (seen->told) {
+            observer->ended[observer->ended_count++ % ENDED_KEPT] = pid;
+        }
         *place = seen->next;
         if (seen->pidfd >= 0) {
             close(seen->pidfd);
         }
         free(seen);
     }
+}
+
+bool ended_lately(const struct observer *observer, pid_t pid) {
+    size_t kept = observer->ended_count < ENDED_KEPT ? observer->ended_count : ENDED_KEPT;
+    for (size_t i = 0; i < kept; i++) {
+        if (observer->ended[i] == pid) {
+            return true;
+        }
+    }
+    return false;
 }
 
 void seen_watch(struct observer *observer, struct seen *seen, int pidfd) {

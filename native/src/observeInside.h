@@ -6,7 +6,7 @@
 
 #include <linux/seccomp.h>
 
-enum { ARGUMENTS_MOST = 4096, BUCKETS = 4096 };
+enum { ARGUMENTS_MOST = 4096, BUCKETS = 4096, ENDED_KEPT = 256 };
 
 struct seen {
     pid_t pid;
@@ -35,12 +35,17 @@ struct observer {
     struct seccomp_notif *request;
     struct seccomp_notif_resp *response;
     struct seen *buckets[BUCKETS];
+    pid_t ended[ENDED_KEPT]; /* told ones that have ended, the latest over the oldest */
+    size_t ended_count;
     uint64_t pointers[ARGUMENTS_MOST];
 };
 
 /* Where a process stands in its bucket; the place of the next one when it was not seen. */
 struct seen **seen_find(struct observer *observer, pid_t pid);
 struct seen *seen_get(struct observer *observer, pid_t pid);
+
+/* Whether a told process of that number was among the last that ended. */
+bool ended_lately(const struct observer *observer, pid_t pid);
 
 /* Has its end told; takes the descriptor over. */
 void seen_watch(struct observer *observer, struct seen *seen, int pidfd);

@@ -104,6 +104,17 @@ ${script}`;
       });
     }
 
+    it("keeps the cause of what a signal has orphaned, by its group", async () => {
+      // The subshell runs no program of its own: it is never told.
+      const killed = "( sleep 0.3; /bin/true marked; : ) & sleep 0.1; kill -KILL $$";
+      const ran = await finish(await shell(`setsid -w bash -c '${killed}'; sleep 0.6`));
+      const told = ran.events.filter((event) => event.type === "exec");
+      const starter = told.find((event) => event.argv[0] === "bash" && event.argv[2] === killed);
+      const orphan = told.find((event) => event.argv[1] === "marked");
+      assert.ok(starter !== undefined && orphan !== undefined, ran.stderr);
+      assert.equal(orphan.cause, starter.pid);
+    });
+
     it("tells programs that are named by a way that only the process itself can go", async () => {
       // On the host it is no program.
       const elsewhere = `${fixture.root}.program`;
