@@ -178,4 +178,20 @@ describe("fork: changes", () => {
     await forked.remove();
   }
   for (const one of cases) it(one.name, () => check(one));
+
+  it("asks about each path once: the rules are frozen", async () => {
+    const forked = await fixture.fork();
+    writeFileSync(forked.at("x.log"), "l");
+    writeFileSync(forked.at("b.txt"), "b");
+    const expected = ["added b.txt", "added x.log (ignored)"];
+    assert.deepEqual(await forked.changeLines(), expected);
+    // From here on nobody could answer.
+    rmSync(`${forked.paths.state}/rules/git`, { recursive: true });
+    assert.deepEqual(await forked.changeLines(), expected);
+    rmSync(forked.at("b.txt"));
+    assert.deepEqual(await forked.changeLines(), expected.slice(1));
+    writeFileSync(forked.at("y.log"), "l");
+    await assert.rejects(forked.changeLines(), /git check-ignore failed/);
+    await forked.remove();
+  });
 });

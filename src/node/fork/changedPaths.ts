@@ -1,7 +1,7 @@
 import type { ChangedPath } from "../../runtime/ports.ts";
 import type { Reader } from "./reader.ts";
 import { findRenames, type RenameSide } from "./renames.ts";
-import type { IgnoreQuestion } from "./ignoreRules.ts";
+import type { IgnoreRules } from "./ignoreRules.ts";
 import type { ScanRecord } from "./scanRecords.ts";
 
 function kindOf(record: ScanRecord, reader: Reader): ChangedPath["change"] {
@@ -56,14 +56,14 @@ async function withoutMasks(records: readonly ScanRecord[], reader: Reader): Pro
 export async function changedPaths(
   records: readonly ScanRecord[],
   reader: Reader,
-  question: IgnoreQuestion,
+  rules: IgnoreRules,
 ): Promise<readonly ChangedPath[]> {
   const deep = new Set(records.filter(({ code }) => code === "L").map((one) => one.path));
   const readable = records.filter(
     ({ code, path }) => code !== "E" && code !== "O" && (code === "L" || !deep.has(path)),
   );
   const kept = await withoutMasks(readable, reader);
-  const ignored = await question.answer(
+  const ignored = await rules.excluded(
     kept.map((record) => ({ path: record.path, directory: record.type === "directory" })),
     (path) => reader.read("base", path),
   );

@@ -41,8 +41,7 @@ export function askGit(
   args: readonly string[],
   options: {
     readonly cwd: string;
-    /** A promise of it: git starts meanwhile. It must not fail. */
-    readonly input?: Buffer | Promise<Buffer>;
+    readonly input?: Buffer;
     readonly env?: Readonly<Record<string, string>>;
   },
 ): Promise<GitAnswer> {
@@ -57,6 +56,6 @@ export function askGit(
     child.stdin.on("error", () => undefined); // git may end before it has read all
     child.on("error", () => resolve({ code: null, output: Buffer.alloc(0) }));
     child.on("close", (code) => resolve({ code: code ?? 1, output: Buffer.concat(chunks) }));
-    void Promise.resolve(options.input).then((input) => child.stdin.end(input));
+    child.stdin.end(options.input);
   });
 }

@@ -117,40 +117,53 @@ export interface Candidate {
 }
 
 /**
- * Asks which paths the base's rules exclude. git takes longer to start than to answer, so it may be started before the
- * paths are known. Answered or closed once. No rules (no git program, state gone): none is excluded.
+ * Tells which paths the base's rules exclude. The rules are frozen, and from one scan to the next most paths are the same: git
+ * is asked about new ones alone. No rules (no git program, state gone): none is excluded.
  */
-export class IgnoreQuestion {
+export class IgnoreRules {
   readonly #rules: string;
-  readonly #saved: Saved | undefined;
-  #asked:
-    { readonly tell: (input: Buffer) => void; readonly answer: Promise<GitAnswer> } | undefined;
+  /** What was told about the candidates of the last time. */
+  #known: ReadonlyMap<string, boolean> = new Map();
 
-  constructor(state: string, early: boolean) {
+  constructor(state: string) {
     this.#rules = path.join(state, "rules");
-    const file = path.join(this.#rules, "rules.json");
-    const saved = existsSync(file)
-      ? savedShape.parse(JSON.parse(readFileSync(file, "utf8")))
-      : undefined;
-    this.#saved = saved?.git === true ? saved : undefined;
-    if (early && this.#saved !== undefined) this.#asked = this.#ask();
   }
 
   /** `readBase` gives the base's content of a file, undefined when there is none. */
-  async answer(
+  async excluded(
     candidates: readonly Candidate[],
     readBase: (path: string) => Promise<Uint8Array | undefined>,
   ): Promise<ReadonlySet<string>> {
-    const { prefix, tracked } = this.#saved ?? { prefix: "", tracked: [] };
-    if (candidates.length === 0 || this.#saved === undefined) {
-      this.close();
-      return new Set();
-    }
-    await putIgnoreFiles(path.join(this.#rules, "tree", prefix), candidates, readBase);
-    const { tell, answer } = this.#asked ?? this.#ask();
+    const known = this.#known;
+    const fresh = candidates.filter((one) => !known.has(keyOf(one)));
+    const found = await this.#ask(fresh, readBase);
+    const told = candidates.map(
+      (one) => [keyOf(one), known.get(keyOf(one)) ?? found.has(one.path)] as const,
+    );
+    this.#known = new Map(told);
+    return new Set(candidates.filter((_, at) => told[at]?.[1] === true).map((one) => one.path));
+  }
+
+  async #ask(
+    candidates: readonly Candidate[],
+    readBase: (path: string) => Promise<Uint8Array | undefined>,
+  ): Promise<ReadonlySet<string>> {
+    const saved = candidates.length === 0 ? undefined : this.#saved();
+    if (saved?.git !== true) return new Set();
+    const { prefix, tracked } = saved;
+    const tree = path.join(this.#rules, "tree");
+    await putIgnoreFiles(path.join(tree, prefix), candidates, readBase);
+    const places = [`--git-dir=${path.join(this.#rules, "git")}`, `--work-tree=${tree}`];
+    const excludes = ["-c", `core.excludesFile=${path.join(this.#rules, "excludes")}`];
     const paths = candidates.map((one) => encodePath(`./${prefix}${one.path}\0`)); // ./ for a name like :x
-    tell(Buffer.concat(paths));
-    const { code, output } = await answer;
+    const { code, output } = await askGit(
+      [...excludes, ...places, "check-ignore", "--no-index", "--stdin", "-z"],
+      {
+        cwd: tree,
+        input: Buffer.concat(paths),
+        env: { GIT_CONFIG_NOSYSTEM: "1", GIT_CONFIG_GLOBAL: "/dev/null" },
+      },
+    );
     if (code !== 0 && code !== 1)
       throw new Failure("failed", "ignore-rules", `git check-ignore failed in ${this.#rules}`);
     const start = prefix.length + 2;
@@ -159,27 +172,16 @@ export class IgnoreQuestion {
     return ignored;
   }
 
-  /** Lets go of a git that was started for nothing. */
-  close(): void {
-    this.#asked?.tell(Buffer.alloc(0));
+  #saved(): Saved | undefined {
+    const file = path.join(this.#rules, "rules.json");
+    if (!existsSync(file)) return undefined;
+    return savedShape.parse(JSON.parse(readFileSync(file, "utf8")));
   }
+}
 
-  /** It reads the ignore files of a directory when it is asked about a path in there. */
-  #ask(): { tell: (input: Buffer) => void; answer: Promise<GitAnswer> } {
-    let tell: (input: Buffer) => void = () => undefined;
-    const input = new Promise<Buffer>((resolve) => {
-      tell = resolve;
-    });
-    const tree = path.join(this.#rules, "tree");
-    const places = [`--git-dir=${path.join(this.#rules, "git")}`, `--work-tree=${tree}`];
-    const excludes = ["-c", `core.excludesFile=${path.join(this.#rules, "excludes")}`];
-    const answer = askGit([...excludes, ...places, "check-ignore", "--no-index", "--stdin", "-z"], {
-      cwd: tree,
-      input,
-      env: { GIT_CONFIG_NOSYSTEM: "1", GIT_CONFIG_GLOBAL: "/dev/null" },
-    });
-    return { tell, answer };
-  }
+/** A rule may exclude a directory of that name alone. */
+function keyOf({ path: name, directory }: Candidate): string {
+  return directory ? `${name}/` : name;
 }
 
 function splitAtNul(bytes: Buffer): Buffer[] {

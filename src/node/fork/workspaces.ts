@@ -8,7 +8,7 @@ import { changedPaths } from "./changedPaths.ts";
 import { cloneBackend, copyBackend } from "./cloneBackend.ts";
 import { overlayBackend, overlayLimits, snapshotBackend } from "./frozenBackends.ts";
 import { separateGit } from "./gitDirectory.ts";
-import { freezeIgnoreRules, IgnoreQuestion } from "./ignoreRules.ts";
+import { freezeIgnoreRules, IgnoreRules } from "./ignoreRules.ts";
 import { hideSecrets } from "./hideSecrets.ts";
 import { besideWorkspace, checkWorkspace, tidyBeside } from "./place.ts";
 import { abilitiesOf, type ForkAbilities } from "./probeForks.ts";
@@ -30,7 +30,7 @@ export function workspaces(options: {
 }): Workspaces {
   const { nativePath, large = largeTree } = options;
   const readers = new Map<string, Reader>();
-  const unchanged = new Set<string>();
+  const ignoreRules = new Map<string, IgnoreRules>();
   const tidying = new Map<string, Promise<void>>();
   const readerOf = (fork: Fork, workspace: string, paths: TransactionPaths): Reader => {
     const known = readers.get(forkKey(fork)) ?? new Reader(fork, workspace, paths);
@@ -48,22 +48,15 @@ export function workspaces(options: {
     reader: readerOf,
     async changes(fork, workspace, paths) {
       const reader = readerOf(fork, workspace, paths);
-      // Where nothing had changed at the last look, git is likely not needed.
-      const question = new IgnoreQuestion(paths.state, !unchanged.has(forkKey(fork)));
-      try {
-        const records = await scanFork(nativePath, fork, workspace, paths);
-        reader.scanned(new Set(records.filter(({ code }) => code === "O").map((one) => one.path)));
-        const found = await changedPaths(records, reader, question);
-        if (found.length === 0) unchanged.add(forkKey(fork));
-        else unchanged.delete(forkKey(fork));
-        return found;
-      } finally {
-        question.close();
-      }
+      const rules = ignoreRules.get(forkKey(fork)) ?? new IgnoreRules(paths.state);
+      ignoreRules.set(forkKey(fork), rules);
+      const records = await scanFork(nativePath, fork, workspace, paths);
+      reader.scanned(new Set(records.filter(({ code }) => code === "O").map((one) => one.path)));
+      return changedPaths(records, reader, rules);
     },
     async remove(fork, paths) {
       readers.delete(forkKey(fork));
-      unchanged.delete(forkKey(fork));
+      ignoreRules.delete(forkKey(fork));
       await tidying.get(forkKey(fork));
       tidying.delete(forkKey(fork));
       await takeDown(nativePath, path.dirname(fork.shadow), paths);
