@@ -122,7 +122,9 @@ function classifyHttp(facts: CallFacts): Meaning {
   const lfs = classifyLfs(facts);
   if (lfs !== undefined) return lfs;
   const service = serviceOf(facts.host);
-  return strictestMeaning(methodsOf(facts).map((method) => byPath(facts, method, service)));
+  const methods = methodsOf(facts);
+  if (methods.length === 1) return byPath(facts, facts.method, service);
+  return strictestMeaning(methods.map((method) => byPath(facts, method, service)));
 }
 
 function byPath(facts: CallFacts, method: string, service: Service | undefined): Meaning {

@@ -21,7 +21,7 @@ const hosts: ReadonlySet<string> = new Set([
 export function namesOtherPlace(facts: CallFacts): boolean {
   return facts.headers.some(([name, value]) => {
     if (name === "forwarded") return forwardedHosts(value).some((one) => isOther(one, facts));
-    if (!/^x[-_]/.test(name)) return false;
+    if (!name.startsWith("x-") && !name.startsWith("x_")) return false;
     const said = name.replaceAll("_", "-");
     if (hosts.has(said)) return value.split(",").some((one) => isOther(one, facts));
     return paths.has(said) && value.split("?")[0] !== facts.path;
