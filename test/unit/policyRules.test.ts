@@ -2,10 +2,29 @@ import assert from "node:assert/strict";
 import type { PolicySources } from "../../src/core/policy/compilePolicy.ts";
 import type { CallFacts, Judgement } from "../../src/core/policy/judge.ts";
 import type { PolicyFile } from "../../src/core/policy/policyFile.ts";
+import { callFacts } from "../../src/node/broker/callFacts.ts";
 import { factsOf, judged, policyOf, pushOf } from "../support/judged.ts";
 
 function allowing(when: PolicyFile["rules"][number]["when"]): Partial<PolicySources> {
   return { user: policyOf({ version: 1, rules: [{ id: "open", when, verdict: "allow" }] }) };
+}
+
+/** Facts of a PUT without a length, of which only the beginning is known. */
+function unread(type: string, beginning: string, path = "/a"): CallFacts {
+  const bytes = new TextEncoder().encode(beginning);
+  return callFacts({
+    scheme: "https",
+    method: "PUT",
+    authority: { host: "example.org", port: 443 },
+    target: { path, query: undefined, pairs: [] },
+    headers: [["Content-Type", type]],
+    body: bytes,
+    decoded: bytes,
+    complete: false,
+    declaredBytes: undefined,
+    secrets: [],
+    modelHost: false,
+  });
 }
 
 function check(
@@ -128,10 +147,33 @@ describe("policy: rules", () => {
   );
   check(
     "a long upload passes where the host is open",
-    factsOf("PUT https://example.org/a", undefined, { bodyType: "opaque", bodyBytes: undefined }),
+    unread("application/octet-stream", "\u007FELF"),
     both(rule("allow")),
     { verdict: "allow" },
   );
+  check("one that has not begun", unread("application/grpc", ""), both(rule("allow")), {
+    verdict: "allow",
+  });
+  check(
+    "a long upload holds where the task limits what may be sent",
+    unread("application/octet-stream", "\u007FELF"),
+    { ...both(rule("allow")), task: { limits: { bytes: "1000" } } },
+    { verdict: "hold", rule: "floor.unparsable" },
+  );
+  for (const [title, facts] of [
+    ["JSON", unread("application/json", '{"a":')],
+    ["JSON that has not begun", unread("application/json", "")],
+    ["JSON under another type", unread("application/octet-stream", "\uFEFF\n [1")],
+    ["what may be JSON behind space", unread("text/plain", " ".repeat(5000))],
+    ["a form", unread("application/x-www-form-urlencoded", "a=1&")],
+    ["a multipart form", unread("multipart/form-data; boundary=b", "--b\r\n")],
+    ["GraphQL", unread("text/plain", "#", "/graphql")],
+  ] as const) {
+    check(`a body hides nothing by being long: ${title}`, facts, both(rule("allow")), {
+      verdict: "hold",
+      rule: "floor.unparsable",
+    });
+  }
   check(
     "opening a host does not switch inspection off",
     factsOf("CONNECT https://example.org/", undefined, { kind: "tcp", scheme: "tcp" }),

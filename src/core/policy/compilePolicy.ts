@@ -64,7 +64,7 @@ function judgeCall(facts: CallFacts, sources: PolicySources, task: TaskScope): J
     facts.modelHost || user.some((one) => namesHostExactly(one.compiled.rule, facts.host));
   const presets = sources.user?.policy?.presets ?? sources.presets;
   const limit = limitFloor(facts, meaning, task, sources.spent?.() ?? {});
-  const floors = floorsOf(facts, meaning, namesHost, user);
+  const floors = floorsOf(facts, meaning, namesHost, user, task);
   const grounds: readonly Ground[] = [
     ...user.map((one) => one.ground),
     ...(limit === undefined ? [] : [groundOfFloor(limit)]),
@@ -154,6 +154,7 @@ function floorsOf(
   meaning: Meaning,
   namesHost: boolean,
   user: readonly Matched[],
+  task: TaskScope,
 ): readonly Floor[] {
   const floors: Floor[] = [];
   const inside = ["loopback", "private", "linkLocal", "metadata"].includes(facts.address);
@@ -166,7 +167,7 @@ function floorsOf(
   }
   if (meaning.floor !== undefined) floors.push(meaning.floor);
   if (meaning.traffic === "model") return floors;
-  if (facts.bodyType === "opaque" && facts.kind !== "tcp" && !streamsTo(facts, user)) {
+  if (facts.bodyType === "opaque" && facts.kind !== "tcp" && !streamsTo(facts, user, task)) {
     const reason = `the body could not be read: ${facts.bodyProblem ?? "unknown form"}`;
     floors.push({ id: "unparsable", verdict: "hold", reason });
   }
@@ -175,12 +176,14 @@ function floorsOf(
   return floors;
 }
 
-/** A body that is merely too long to read passes where the user opens the host without a condition on the content. */
-function streamsTo(facts: CallFacts, user: readonly Matched[]): boolean {
+/** A long upload passes where the user opens the host without a condition on the content, and the task sets no limit on what
+ * it may send. */
+function streamsTo(facts: CallFacts, user: readonly Matched[], task: TaskScope): boolean {
   const opened = user.some(
     ({ compiled }) => compiled.rule.verdict === "allow" && compiled.rule.when.if === undefined,
   );
-  return facts.kind === "http" && facts.bodyBytes === undefined && opened;
+  const isUpload = facts.kind === "http" && facts.bodyBytes === undefined && facts.streams === true;
+  return isUpload && opened && task.limits["bytes"] === undefined;
 }
 
 const addressWords: Readonly<Record<CallFacts["address"], string>> = {

@@ -101,6 +101,8 @@ export interface CallFacts {
   readonly body: JsonValue | undefined;
   /** Why the body is `opaque`: malformed, larger than what is inspected, an unknown encoding. */
   readonly bodyProblem?: string;
+  /** The body was not read to its end, and is of a kind that would not have been understood if it had been: an upload. */
+  readonly streams?: true;
   readonly multipart?: readonly MultipartPart[];
   readonly git?: GitFacts;
   readonly graphql?: readonly GraphqlOperation[];

@@ -7,6 +7,7 @@ export type BodyFacts = Pick<
   | "bodyType"
   | "body"
   | "bodyProblem"
+  | "streams"
   | "multipart"
   | "git"
   | "graphql"

@@ -5,7 +5,7 @@ import { formValue, parseForm } from "./form.ts";
 import { gitFacts } from "./gitRequest.ts";
 import { graphqlOf, isGraphqlEndpoint } from "./graphql.ts";
 import { mcpFacts } from "./mcpMessage.ts";
-import { multipartValue, parseMultipart } from "./multipart.ts";
+import { latin1, multipartValue, parseMultipart } from "./multipart.ts";
 import { npmFacts } from "./npmRequest.ts";
 import { repeatedKey } from "./repeatedKey.ts";
 
@@ -49,7 +49,10 @@ function opaque(bodyProblem: string): Content {
 function contentOf(input: BodyInput): Content {
   const type = mediaType(input);
   if (input.bytes.length === 0 && input.complete) return emptyContent(input);
-  if (!input.complete) return opaque("larger or slower than what is inspected");
+  if (!input.complete) {
+    const unread = opaque("larger or slower than what is inspected");
+    return isUnderstood(input, type) ? unread : { ...unread, streams: true };
+  }
   const charset = foreignCharset(input);
   if (charset !== undefined) return opaque(`written in the character set ${charset}`);
   if (type === "multipart/form-data") return multipartContent(input);
@@ -68,6 +71,18 @@ function contentOf(input: BodyInput): Content {
     ? { bodyType: "text", body: input.text }
     : { bodyType: "binary", body: undefined };
 }
+
+/** Whether a body, from what is known of it, is one whose content the policy would see: to be long must not hide it. */
+function isUnderstood(input: BodyInput, type: string): boolean {
+  const begins = latin1(input.bytes.subarray(0, beginningBytes));
+  const first = /[^\s\u00EF\u00BB\u00BF]/.exec(begins)?.[0];
+  const isBlank = first === undefined && begins !== "";
+  const isNamed = isJson(type) || /^multipart\/|urlencoded|graphql/.test(type);
+  return isNamed || isBlank || first === "{" || first === "[" || isGraphqlEndpoint(input.path);
+}
+
+/** Nobody begins with more space than this. */
+const beginningBytes = 4096;
 
 /** Character sets in which what is plain here is plain there. */
 const plainCharsets: ReadonlySet<string> = new Set([
