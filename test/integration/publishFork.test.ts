@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { chmodSync, renameSync } from "node:fs";
+import { chmodSync, readFileSync, renameSync, statSync, truncateSync } from "node:fs";
 import path from "node:path";
 import { WorkspaceTarget } from "../../src/node/publish/publishTarget.ts";
 import { commitTransaction } from "../../src/runtime/commit/commitTransaction.ts";
@@ -106,6 +106,25 @@ describe("a real fork", () => {
       Buffer.from(real).toString("utf8"),
       "API_KEY=sk_test_4eC39HqLyjWDarjtT1zdp7dc\nNAME=shop\nADDED=1\n",
     );
+  });
+
+  it("publishes a file of holes as one, which takes no room", async () => {
+    using fixture = project();
+    const forked = await fixture.fork();
+    plant(forked.fork.shadow, { image: "start" });
+    truncateSync(forked.at("image"), 64 << 20);
+    const { reader } = forked;
+    const changeSet = await buildChangeSet(reader, await forked.changes());
+    const state = forked.paths.state;
+    const program = { path: fixture.nativePath };
+    const target = new WorkspaceTarget({ workspace: fixture.workspace, state, program });
+    await commitTransaction(
+      { transaction: "t1", target, reader, changeSet, selection: {}, now },
+      new CommitJournal(),
+    );
+    const published = path.join(fixture.workspace, "image");
+    assert.ok(readFileSync(published).equals(readFileSync(forked.at("image"))));
+    assert.ok(statSync(published).blocks * 512 <= 1 << 20);
   });
 
   it("leaves no trace when it is discarded, times and all", async () => {

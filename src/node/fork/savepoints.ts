@@ -8,7 +8,6 @@ import {
   rmSync,
   statSync,
   writeFileSync,
-  writeSync,
 } from "node:fs";
 import path from "node:path";
 import type { Fork, Savepoints, TransactionPaths } from "../../runtime/ports.ts";
@@ -29,6 +28,7 @@ import {
 } from "./savepointFile.ts";
 import { scanFork } from "./scanFork.ts";
 import type { ScanRecord } from "./scanRecords.ts";
+import { writeSparsely } from "./sparseFile.ts";
 
 /*
  * A savepoint is what differs from the base, in `state/savepoints/<number>.json`, with contents by hash in `blobs/`; so it
@@ -210,10 +210,7 @@ async function keepPieces(
   const temporary = path.join(blobs, `.new-${process.pid}`);
   const fd = openSync(temporary, "w", 0o600);
   try {
-    for await (const piece of pieces) {
-      hash.update(piece);
-      for (let done = 0; done < piece.length;) done += writeSync(fd, piece, done);
-    }
+    await writeSparsely(fd, pieces, (piece) => hash.update(piece));
   } finally {
     closeSync(fd);
   }

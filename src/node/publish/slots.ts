@@ -15,6 +15,7 @@ import { Failure } from "../../base/errors.ts";
 import type { FileState } from "../../core/change/changeSet.ts";
 import type { Content } from "../../runtime/commit/publishPort.ts";
 import { encodePath } from "../fork/pathBytes.ts";
+import { writeSparsely } from "../fork/sparseFile.ts";
 import { identityOf } from "./hostTree.ts";
 import type { KeptContents } from "./keptContents.ts";
 
@@ -45,10 +46,7 @@ async function fillFromPieces(
   kept: KeptContents,
 ): Promise<void> {
   const hash = createHash("sha256");
-  for await (const piece of await piecesOf(content, kept)) {
-    hash.update(piece);
-    writeFileSync(fd, piece);
-  }
+  await writeSparsely(fd, await piecesOf(content, kept), (piece) => hash.update(piece));
   if (hash.digest("hex") === state.sha256) return;
   throw new Failure(
     "failed",
