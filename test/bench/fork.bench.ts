@@ -16,9 +16,10 @@ const run = promisify(execFile);
 /** Files of the trees: `HOLDFAST_BENCH_FILES=5000,60000,250000` for the whole table. */
 const sizes = (process.env["HOLDFAST_BENCH_FILES"] ?? "5000").split(",").map(Number);
 
-/** Rounds of a tree; what copies every byte is measured once where a round takes long. */
-function roundsOf(files: number): number {
-  return files <= 10_000 ? 3 : 2;
+/** Rounds of a tree; what copies every byte, or every file, is measured once where a round takes long. */
+function roundsOf({ files, ignored }: BenchTree): number {
+  if (files <= 10_000) return 3;
+  return ignored === 0 ? 1 : 2;
 }
 
 /** A listing trusts what has been left alone for a minute: native/src/cloneList.c. */
@@ -160,7 +161,7 @@ async function measureListed(one: Measured): Promise<void> {
 }
 
 async function measureRounds(one: Measured): Promise<void> {
-  const rounds = roundsOf(one.tree.files);
+  const rounds = roundsOf(one.tree);
   for (let round = 0; round < rounds; round++) {
     if (round === 0 || rounds > 2) one.cp = await cloneByCp(one.tree.fixture, round);
     for (const [backend, samples] of one.samples)

@@ -55,9 +55,11 @@ export type Ignored = 18 | 0;
 export class BenchTree {
   readonly fixture: ForkFixture;
   readonly files: number;
+  readonly ignored: Ignored;
 
   constructor(ground: Ground, files: number, ignored: Ignored) {
     this.files = files;
+    this.ignored = ignored;
     this.fixture = new ForkFixture(ground.point);
     const { workspace, nativePath } = this.fixture;
     if (ground.backends.includes("snapshot")) {
