@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
@@ -7,7 +9,12 @@ import { agentProgram, type RealAgent } from "../../.config/setupAgents.mjs";
 import type { Entry, EntryOf } from "../../src/core/journal/entry.ts";
 import { agentSessions } from "../support/agentSessions.ts";
 import { callLines } from "../support/callLines.ts";
-import { commandWorlds, eventually, type CommandWorld } from "../support/holdfastCommand.ts";
+import {
+  builtCommand,
+  commandWorlds,
+  eventually,
+  type CommandWorld,
+} from "../support/holdfastCommand.ts";
 import { startScriptedModel, type ModelScript } from "../support/scriptedModel.ts";
 
 const realKey = "sk-a-real-key-that-must-never-be-inside";
@@ -142,6 +149,47 @@ describe("real agents in a transaction", () => {
       assert.match(calls[0] ?? "", / cancelled$/);
       const { stdout } = await world.run(["diff", "latest"]);
       assert.match(stdout, /begun\.txt/, "what was written stays reviewable");
+    }).timeout(120_000);
+
+    it(`${agent}: Ctrl-C in the middle of a call`, async () => {
+      const world = newWorld({ "hello.txt": "hello world\n" });
+      const turns = [session.shell("echo begun > begun.txt; sleep 300"), { text: "All done." }];
+      await withModel(
+        () => ({ main: turns }),
+        async (model) => {
+          const { args, env, variable } = session;
+          const words = ["run", "--agent", agent, "--prompt", "Do the work.", ...args];
+          const child = spawn(process.execPath, [builtCommand, ...words], {
+            cwd: world.workspace,
+            // As in a shell: a terminal sends the signal to the whole group.
+            detached: true,
+            stdio: "ignore",
+            env: {
+              ...process.env,
+              HOLDFAST_HOME: world.home,
+              XDG_CONFIG_HOME: path.join(world.home, "config"),
+              [variable]: agentProgram(agent),
+              ...env(model.url, realKey),
+            },
+          });
+          const ended = once(child, "exit");
+          await eventually(
+            async () => {
+              const { stdout } = await world.run(["timeline", "latest", "--json"]);
+              return stdout.includes('"argv":["sleep","300"]') ? true : undefined;
+            },
+            "the command",
+            90_000,
+          );
+          process.kill(-(child.pid ?? 0), "SIGINT");
+          assert.deepEqual(await ended, [1, null]);
+        },
+      );
+      assert.match(callLines(await world.entries()).join(), /^\w+ cancelled$/);
+      const { state } = await world.json<{ state: string }>(["status", "latest"]);
+      assert.equal(state, "sealed");
+      const { stdout } = await world.run(["diff", "latest"]);
+      assert.match(stdout, /begun\.txt/);
     }).timeout(120_000);
 
     it(`${agent}: killed by what it runs`, async () => {
