@@ -95,4 +95,15 @@ describe("layers", () => {
       [],
     );
   });
+
+  it("what serves our own tools to an agent does without what reaches the person's servers", () => {
+    const reached = new Set(["src/node/mcp/socketTransport.ts", "src/node/mcp/ownServer.ts"]);
+    for (const file of reached)
+      for (const { to, typeOnly } of facts.get(file)?.edges ?? []) if (!typeOnly) reached.add(to);
+    assert.ok(!reached.has("src/node/mcp/upstream.ts"));
+    assert.deepEqual(
+      [...reached].filter((name) => name.includes("/sdk/client")),
+      [],
+    );
+  });
 });

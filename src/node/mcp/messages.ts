@@ -9,6 +9,9 @@ import {
 } from "@modelcontextprotocol/sdk/types.js";
 import * as z from "zod";
 
+/** The longest message of a server, bytes. */
+export const longestMessage = 64 * 1024 * 1024;
+
 /** What agents put into `_meta` of a call to say which of their own tool calls it is for (Claude Code, Codex). */
 const idMembers = ["claudecode/toolUseId", "callId"] as const;
 

@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { JSONRPCMessageSchema, type JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import { LineSplitter, parseJson } from "../../base/jsonl.ts";
-import { longestMessage } from "./upstream.ts";
+import { longestMessage } from "./messages.ts";
 
 /** Milliseconds for the first line, which names the server. */
 const greetingMs = 10_000;

@@ -6,9 +6,7 @@ import {
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { McpServer } from "./mcpSettings.ts";
-
-/** The longest message of a server, bytes. */
-export const longestMessage = 64 * 1024 * 1024;
+import { longestMessage } from "./messages.ts";
 
 /** What a program wrote to its standard error last, characters. */
 const keptErrors = 2000;
