@@ -7,10 +7,12 @@ import type { TransactionPaths } from "../../runtime/ports.ts";
 import { readJournal } from "../journal/journalFile.ts";
 import { journalPath } from "../journal/journalHead.ts";
 
-/** A new transaction's name: sorts by time, e.g. `t20261129-150212-3fa9c1`. */
+/** A new transaction's name, e.g. `t20261129-150212-3fa9c1`: sorts by time, to the millisecond by the part of the second (in
+ * 4096ths) that the last six digits begin with. The other three are random. */
 export function newTransactionId(now: Date): string {
   const stamp = now.toISOString().replaceAll(/[-:]/g, "").replace("T", "-").slice(0, 15);
-  return `t${stamp}-${randomBytes(3).toString("hex")}`;
+  const part = Math.floor((now.getUTCMilliseconds() * 4096) / 1000);
+  return `t${stamp}-${part.toString(16).padStart(3, "0")}${randomBytes(2).toString("hex").slice(1)}`;
 }
 
 const idShape = /^t\d{8}-\d{6}-[0-9a-f]{6}$/;
