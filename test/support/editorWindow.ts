@@ -57,7 +57,6 @@ function handlersFor(page: Page, screenshots: string): Handlers {
   return {
     palette: async ({ title }) => {
       await findInPalette(page, title);
-      await goToRow(page, title);
       await page.keyboard.press("Enter");
       return null;
     },
@@ -117,7 +116,7 @@ function handlersFor(page: Page, screenshots: string): Handlers {
   };
 }
 
-/** Types a title into the palette. Something that just closes may take the focus away, and the palette with it: once more. */
+/** Goes to a title in the palette. Something that just closes may take the focus away, and the palette with it: once more. */
 async function findInPalette(page: Page, title: string): Promise<void> {
   const row = page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first();
   for (let attempt = 1; ; attempt++) {
@@ -125,6 +124,7 @@ async function findInPalette(page: Page, title: string): Promise<void> {
     await page.keyboard.type(title);
     try {
       await row.waitFor(attempt < 4 ? { timeout: 10_000 } : {});
+      await goToRow(page, title);
       return;
     } catch (error) {
       if (attempt === 4) throw error;
@@ -151,7 +151,7 @@ async function openPalette(page: Page): Promise<void> {
 async function goToRow(page: Page, title: string): Promise<void> {
   const focused = page.locator(".quick-input-list .monaco-list-row.focused .label-name").first();
   for (let step = 0; step < 20; step++) {
-    if ((await focused.innerText()).trim() === title) return;
+    if ((await focused.innerText({ timeout: 5000 })).trim() === title) return;
     await page.keyboard.press("ArrowDown");
   }
   throw new Error(`the palette has no command ${title}`);
