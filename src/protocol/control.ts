@@ -194,8 +194,15 @@ export const controlMethods = {
     params: z.object({ version: z.number(), client: z.string() }),
     result: z.object({ version: z.number(), transaction: z.string(), pid: z.number() }),
   },
-  /** Entries after `after` follow as `entries` notifications, batched, and then live. */
-  subscribe: { params: z.object({ after: z.number().int().nonnegative() }), result: done },
+  /** Entries after `after` follow as `entries` notifications, batched, and then live; with `kinds` those of these kinds
+   * alone: whoever waits for the end of a run need not be told of each of its processes. */
+  subscribe: {
+    params: z.object({
+      after: z.number().int().nonnegative(),
+      kinds: z.array(z.string()).optional(),
+    }),
+    result: done,
+  },
   status: { params: nothing, result: statusView },
   holds: { params: nothing, result: z.array(holdView) },
   decide: {

@@ -41,6 +41,8 @@ class Connection {
   readonly #source: Source;
   #greeted = false;
   #sent: number | undefined;
+  /** Those that the client wants; all without. */
+  #kinds: ReadonlySet<string> | undefined;
   #pending: WireEntry[] = [];
   #flushing = false;
 
@@ -50,7 +52,8 @@ class Connection {
     const all: Handlers<ControlMethods> = {
       ...handlers,
       hello: ({ version }) => this.#hello(version),
-      subscribe: ({ after }) => {
+      subscribe: ({ after, kinds }) => {
+        this.#kinds = kinds && new Set(kinds);
         this.#subscribe(after);
         return null;
       },
@@ -68,6 +71,7 @@ class Connection {
   push(entry: WireEntry): void {
     if (this.#sent === undefined || entry.seq <= this.#sent) return;
     this.#sent = entry.seq;
+    if (this.#kinds?.has(entry.kind) === false) return;
     this.#pending.push(entry);
     if (this.#flushing) return;
     this.#flushing = true;

@@ -24,7 +24,8 @@ export const promptVerb: Verb = {
           }
         });
       });
-      await caller.call("subscribe", { after: found.state?.lastSeq ?? 0 });
+      const after = found.state?.lastSeq ?? 0;
+      await caller.call("subscribe", { after, kinds: ["agent.event"] });
       const interrupt = (): void => void caller.call("cancel", {}).catch(() => undefined);
       process.on("SIGINT", interrupt);
       try {

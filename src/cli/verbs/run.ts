@@ -11,7 +11,7 @@ import { openHome } from "../../node/state/homeDirectory.ts";
 import { checkWorkspacePlace } from "../../node/state/workspaceRoot.ts";
 import type { StatusView, WireEntry } from "../../protocol/control.ts";
 import { connectSupervisor, spawnSupervisor } from "../../supervisor/client.ts";
-import { concludes } from "../../supervisor/conclusion.ts";
+import { concludes, concludingKinds } from "../../supervisor/conclusion.ts";
 import { statusFromJournal } from "../../supervisor/statusView.ts";
 import type { StartSpec } from "../../supervisor/startSpec.ts";
 import { flag, list, printJson, text, workspaceOf, type Context, type Verb } from "../context.ts";
@@ -87,7 +87,8 @@ async function follow(
       }
     });
   });
-  await control.caller.call("subscribe", { after: 0 });
+  const kinds = ["hold.opened", ...concludingKinds(spec.onExit)];
+  await control.caller.call("subscribe", { after: 0, kinds });
   const detached = await runTerminal(root, {
     silent: context.json,
     onInterrupt: () => void control.caller.call("stop", {}).catch(() => undefined),

@@ -16,7 +16,7 @@ import type { IncomingCall } from "./incomingCall.ts";
 import { addressFloor, judgeCall } from "./judgeCall.ts";
 import { pushRejection } from "./pushRejection.ts";
 import { refuse, rejectPush, type Refusal } from "./refusal.ts";
-import { sendCall } from "./sendCall.ts";
+import { prepareSending, sendCall, type PreparedCall } from "./sendCall.ts";
 import { targetText } from "./target.ts";
 import { sendWebSocket } from "./webSocket.ts";
 
@@ -27,8 +27,9 @@ export async function exchange(call: IncomingCall, parts: ExchangeParts): Promis
   const intake = new BodyIntake(call, parts.memory);
   try {
     const one = await judgeCall(id, call, intake, parts, startedMs);
-    await announce(one, one.judgement);
-    await carryOut(one);
+    // Beside each other: the use of a secret shares the fsync of the call that it is for.
+    const [, prepared] = await Promise.all([announce(one, one.judgement), preparedMeanwhile(one)]);
+    await carryOut(one, prepared);
   } catch (error) {
     await failed(id, call, parts, startedMs, error);
   } finally {
@@ -75,7 +76,18 @@ function recordVerdict(one: Exchange, judgement: Judgement): Promise<number> {
   return one.parts.host.record(Object.assign(draft, one.parent));
 }
 
-async function carryOut(one: Exchange): Promise<void> {
+/**
+ * What can be made ready while the call and its verdict become durable. Only a call that is as good as sent: where a name is yet to
+ * be looked up, its address may still deny it, and a secret that has not gone out is not one that was used.
+ */
+async function preparedMeanwhile(one: Exchange): Promise<PreparedCall | undefined> {
+  const { judgement, facts, call } = one;
+  const isSure = facts.modelHost || facts.address !== "unresolved";
+  if (judgement.verdict !== "allow" || !isSure || call.webSocket !== undefined) return undefined;
+  return await Promise.resolve(prepareSending(one, undefined));
+}
+
+async function carryOut(one: Exchange, prepared: PreparedCall | undefined): Promise<void> {
   const { judgement } = one;
   if (judgement.verdict === "deny") {
     if (
@@ -97,19 +109,23 @@ async function carryOut(one: Exchange): Promise<void> {
       return;
     }
     one.parts.onPassed?.(one.facts);
-    await send(one, held.payload);
+    await send(one, held.payload, undefined);
     await held.done();
   } else {
     if (judgement.verdict === "hold") one.parts.onPassed?.(one.facts);
-    await send(one, undefined);
+    await send(one, undefined, prepared);
   }
 }
 
-async function send(one: Exchange, held: HeldPayload | undefined): Promise<void> {
+async function send(
+  one: Exchange,
+  held: HeldPayload | undefined,
+  prepared: PreparedCall | undefined,
+): Promise<void> {
   const checked = await checkedAddresses(one);
   if (checked === undefined) return;
   const { webSocket } = one.call;
-  if (webSocket === undefined) await sendCall(one, checked, held);
+  if (webSocket === undefined) await sendCall(one, checked, prepared ?? prepareSending(one, held));
   else await sendWebSocket(one, checked, held, webSocket);
 }
 

@@ -39,6 +39,8 @@ export function fillingStream(
         return pass === undefined ? Buffer.alloc(0) : pass.end();
       }, done),
   });
+  // It can fail before anybody reads it; whoever begins to then finds it in `errored`.
+  stream.on("error", () => undefined);
   source.once("error", (error: Error) => stream.destroy(error));
   source.once("close", () => {
     if (!source.readableEnded) stream.destroy(new Error("the client broke off"));

@@ -14,18 +14,29 @@ import { targetText } from "./target.ts";
 import type { OutgoingBody, OutgoingCall } from "./outgoingCall.ts";
 import { UsedSecrets } from "./usedSecrets.ts";
 
-/** Sends a judged call, or the payload of a hold that a person approved, and relays the answer. */
-export async function sendCall(
-  one: Exchange,
-  checked: CheckedAddresses,
-  held: HeldPayload | undefined,
-): Promise<void> {
-  const { call, parts, judgement } = one;
+/** A call as it goes out, but for where to, and the secrets that it uses. */
+export interface PreparedCall {
+  readonly outgoing: Omit<OutgoingCall, "destination">;
+  readonly used: UsedSecrets;
+}
+
+/** Makes a judged call, or the payload of a hold that a person approved, ready to go: nothing leaves yet. */
+export function prepareSending(one: Exchange, held: HeldPayload | undefined): PreparedCall {
   const used = new UsedSecrets(one);
   // What changes something must not be lost in a kept connection that the origin is closing.
-  const outgoing = prepareCall(one, checked, held, used, judgement.traffic === "change");
+  return { outgoing: prepareCall(one, held, used, one.judgement.traffic === "change"), used };
+}
+
+/** Sends a prepared call once the use of its secrets is durable, and relays the answer. */
+export async function sendCall(
+  one: Exchange,
+  { addresses }: CheckedAddresses,
+  { outgoing, used }: PreparedCall,
+): Promise<void> {
+  const { call, parts } = one;
   if (used.isPending) await used.durable();
-  const answer = await parts.upstream.send(outgoing);
+  const destination = { authority: call.authority, addresses };
+  const answer = await parts.upstream.send({ ...outgoing, destination });
   const scrubs = parts.vault.isBound(one.facts);
   const error = await relayAnswer(answer, call, scrubs ? parts.vault : undefined, (bytes) => {
     one.counted.received += bytes;
@@ -40,11 +51,10 @@ export async function sendCall(
 /** Head and body of a call as they go out, placeholders filled. */
 export function prepareCall(
   one: Exchange,
-  checked: CheckedAddresses,
   held: HeldPayload | undefined,
   used: UsedSecrets,
   fresh: boolean,
-): OutgoingCall {
+): Omit<OutgoingCall, "destination"> {
   const { call, parts } = one;
   const { body, framing } = bodyOf(one, held, used);
   const { vault } = parts;
@@ -54,7 +64,6 @@ export function prepareCall(
   const headers = vault.empty ? plain : filledHeaders(plain, vault, destination, used);
   return {
     scheme: call.scheme,
-    destination: { authority: call.authority, addresses: checked.addresses },
     method: call.method,
     target: filledTarget(one, vault, destination, used),
     headers,

@@ -114,6 +114,10 @@ function writeBody(request: ClientRequest, body: OutgoingBody): void {
     return;
   }
   const { stream } = body;
+  if (stream.errored !== null) {
+    request.destroy(stream.errored);
+    return;
+  }
   stream.once("error", (error) => request.destroy(error));
   stream.once("end", () => {
     const trailers = body.trailers();

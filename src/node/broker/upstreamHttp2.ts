@@ -96,6 +96,10 @@ function writeBody(stream: ClientHttp2Stream, body: OutgoingBody): void {
   if (body.kind === "bytes") stream.end(body.bytes);
   if (body.kind !== "stream") return;
   const source = body.stream;
+  if (source.errored !== null) {
+    stream.destroy(source.errored);
+    return;
+  }
   source.once("error", (error) => stream.destroy(error));
   stream.once("wantTrailers", () => {
     stream.sendTrailers(objectOf(body.trailers()));

@@ -21,10 +21,11 @@ export async function sendWebSocket(
   const { call, parts } = one;
   const { vault } = parts;
   const used = new UsedSecrets(one);
-  const outgoing = prepareCall(one, checked, held, used, true);
+  const outgoing = prepareCall(one, held, used, true);
   await used.durable();
   const answer = await parts.upstream.upgrade({
     ...outgoing,
+    destination: { authority: call.authority, addresses: checked.addresses },
     headers: handshake(outgoing.headers, vault.empty),
     body: { kind: "none" },
   });
