@@ -100,14 +100,8 @@ static void open_trees(struct clone *clone, const struct options *options) {
     clone->root = must_alloc(sizeof *clone->root);
     *clone->root = (struct node){
         .mode = stat.st_mode & 07777, .times = {stat.st_atim, stat.st_mtim}, .spare = NO_ENTRY};
-    clone->spare.root = -1;
     if (options->spare) {
-        clone->spare.root = open(options->spare, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (clone->spare.root < 0) {
-            die_errno(EXIT_FAILED, "open-spare", "cannot open %s", options->spare);
-        }
         manifest_open(&clone->spare.manifest, options->spare_manifest);
-        clone->root->spare = 0;
     } else if (options->known) {
         manifest_open(&clone->spare.manifest, options->known);
         clone->root->spare = 0;
@@ -127,13 +121,14 @@ static void open_trees(struct clone *clone, const struct options *options) {
     if (!options->to) {
         return;
     }
-    if (FS(mkdir(options->to, 0700)) != 0) {
+    bool taken = options->spare && clone_becomes_spare(clone, options->spare, options->to);
+    if (!taken && FS(mkdir(options->to, 0700)) != 0) {
         die_errno(EXIT_FAILED, "create-shadow", "cannot create %s", options->to);
     }
     clone->shadow = open(options->to, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (clone->shadow < 0) {
         int error = errno;
-        rmdir(options->to);
+        remove_tree(AT_FDCWD, options->to);
         errno = error;
         die_errno(EXIT_FAILED, "create-shadow", "cannot open %s", options->to);
     }

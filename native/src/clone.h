@@ -28,7 +28,7 @@ struct node {
     uint32_t count;
     uint32_t index; /* of its record in the manifest */
     uint32_t path_bytes;
-    uint32_t spare; /* of its record in the spare's manifest, NO_ENTRY when it has none */
+    uint32_t spare; /* of its record in the spare's manifest when its directory is the spare's, else NO_ENTRY */
     mode_t mode;
     struct timespec times[2];
     struct built *own; /* its entry in the parent; NULL of the root */
@@ -43,7 +43,7 @@ struct counts {
     uint64_t files, directories, links, bytes, saved_bytes;
     uint64_t shared, copied, linked, sparse;
     uint64_t special, vanished, unreadable, changing, xattrs_lost;
-    uint64_t kept; /* files taken from the spare */
+    uint64_t kept; /* files of the spare */
 };
 
 struct worker {
@@ -75,10 +75,9 @@ enum { LINK_BUCKETS = 4096 };
 /* The packs of a spare are those of the new clone too, by numbers that none of its threads has. */
 enum { SPARE_PACK = 8 };
 
-/* An earlier clone of the same tree, whose untouched files are moved into the new one. -1: there is none; then the manifest
- * may be that of an earlier listing, which a new one goes by. */
+/* The manifest of an earlier clone of the same tree, which becomes this one; or that of an earlier listing, which a new one
+ * goes by. */
 struct spare {
-    int root;
     struct manifest manifest;
 };
 
@@ -121,7 +120,6 @@ struct place {
     struct node *node;
     const char *path;
     int source, shadow;
-    int spare;  /* -1: nothing of the spare is here */
     int frozen; /* the same directory in the frozen tree, -1 while nobody had to look there */
     bool save;
     bool look; /* of a tree that is only listed: contents are looked at for secrets */
@@ -147,9 +145,18 @@ void clone_finish_late(struct clone *clone);
 /* Copies one regular file and fills its record. */
 enum outcome clone_file(struct clone *clone, struct worker *worker, struct node *node, struct built *entry,
                         int source_directory, int shadow_directory, bool save);
-/* Moves a file out of the spare (its directory there is `from`) when it is still what stands in the source. */
-bool clone_take_spare(struct clone *clone, struct worker *worker, struct node *node, struct built *entry,
-                      const struct stat *stat, int from, int to);
+/* Moves the whole spare to the shadow's place. False: it cannot be, and nothing was done. */
+bool clone_becomes_spare(struct clone *clone, const char *spare, const char *to);
+/* Whether what the spare has of a file or link is what stands in the source; then it stays, and its record is filled. */
+bool clone_keep(struct place *at, struct built *entry, const struct stat *stat);
+/* Removes what the spare has at a name. False when it cannot be; the failure is noted. */
+bool clone_clear(struct place *at, const char *name);
+/* The shadow's directory of an entry: `spare` is its record in the spare's manifest when that has it, else NO_ENTRY. */
+enum outcome clone_make_directory(struct place *at, struct built *entry, uint32_t *spare);
+/* Removes what the spare's directory has and the source's does not. False when it cannot be; the failure is noted. */
+bool clone_tidy_directory(struct place *at, const struct listing *source);
+/* Whether a directory of the spare has its mode and time already. */
+bool clone_is_finished(const struct place *at);
 /* Inside other people's code, where files are judged by their names alone when nothing is read anyway. */
 bool clone_in_vendored(const struct node *node);
 /* An entry that is no regular file, of the directory `source`. */

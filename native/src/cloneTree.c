@@ -126,18 +126,21 @@ bool clone_in_vendored(const struct node *node) {
     return false;
 }
 
-static enum outcome clone_directory_entry(struct clone *clone, struct node *node, struct built *entry, int shadow,
-                                          const struct stat *stat) {
-    if (clone->shadow >= 0 && FS(mkdirat(shadow, entry->name, 0700)) != 0) {
-        return clone_fail(clone, node, entry->name, "create-directory");
+static enum outcome clone_directory_entry(struct place *at, struct built *entry, const struct stat *stat) {
+    struct clone *clone = at->clone;
+    struct node *node = at->node;
+    uint32_t spare = NO_ENTRY;
+    if (clone->shadow >= 0) {
+        if (clone_make_directory(at, entry, &spare) != CLONED) {
+            return FATAL;
+        }
+    } else if (node->spare != NO_ENTRY) {
+        spare = manifest_child(&clone->spare.manifest, node->spare, entry->name);
     }
     struct node *child = must_alloc(sizeof *child);
     *child = (struct node){
-        .parent = node, .name = entry->name, .own = entry, .mode = stat->st_mode & 07777, .spare = NO_ENTRY};
+        .parent = node, .name = entry->name, .own = entry, .mode = stat->st_mode & 07777, .spare = spare};
     child->path_bytes = node->path_bytes + (node->path_bytes > 0) + (uint32_t)strlen(entry->name);
-    if (node->spare != NO_ENTRY) {
-        child->spare = manifest_child(&clone->spare.manifest, node->spare, entry->name);
-    }
     child->times[0] = stat->st_atim;
     child->times[1] = stat->st_mtim;
     entry->child = child;
@@ -156,9 +159,6 @@ static enum outcome clone_regular(struct place *at, struct built *entry, const s
     entry->record.type = TYPE_FILE;
     if (stat->st_nlink > 1 && clone_is_late_link(at->clone, at->node, entry, stat, &first)) {
         entry->record.flags |= ENTRY_LINKED | (suspect_name(entry->name) ? ENTRY_SUSPECT : 0);
-        return CLONED;
-    }
-    if (at->spare >= 0 && clone_take_spare(at->clone, at->worker, at->node, entry, stat, at->spare, at->shadow)) {
         return CLONED;
     }
     enum outcome outcome =
@@ -181,7 +181,7 @@ enum outcome clone_other(struct place *at, struct built *entry, int source, cons
     switch (stat->st_mode & S_IFMT) {
     case S_IFDIR:
         record->type = TYPE_DIRECTORY;
-        return clone_directory_entry(at->clone, at->node, entry, at->shadow, stat);
+        return clone_directory_entry(at, entry, stat);
     case S_IFLNK:
         record->type = TYPE_LINK;
         return clone_link(at->clone, at->worker, at->node, entry, source, at->shadow, stat);
@@ -200,7 +200,16 @@ static bool has_long_path(const struct node *node, const char *name) {
 static enum outcome clone_entry(struct place *at, struct built *entry) {
     struct stat stat;
     if (FS(fstatat(at->source, entry->name, &stat, AT_SYMLINK_NOFOLLOW)) != 0) {
-        return errno == ENOENT ? VANISHED : UNREADABLE;
+        int error = errno;
+        bool cleared = clone_clear(at, entry->name);
+        errno = error;
+        return !cleared ? FATAL : error == ENOENT ? VANISHED : UNREADABLE;
+    }
+    if (clone_keep(at, entry, &stat)) {
+        return CLONED;
+    }
+    if (!S_ISDIR(stat.st_mode) && !clone_clear(at, entry->name)) {
+        return FATAL;
     }
     if (!S_ISREG(stat.st_mode)) {
         return clone_other(at, entry, at->source, &stat);
@@ -247,6 +256,9 @@ bool clone_make_entries(struct place *at, size_t count) {
 static enum outcome make_entry(struct place *at, struct built *entry) {
     bool listed = at->clone->shadow < 0;
     if (has_long_path(at->node, entry->name)) {
+        if (!listed && !clone_clear(at, entry->name)) {
+            return FATAL;
+        }
         errno = ENAMETOOLONG;
         return listed ? clone_fail(at->clone, at->node, entry->name, "nested-too-deep") : UNREADABLE;
     }
@@ -283,7 +295,9 @@ static bool is_pseudo(int fd) {
 }
 
 /* Mode and times go last; a mode that would keep us out waits until all threads are done. */
-static int finish_directory(struct clone *clone, struct node *node, int shadow) {
+static int finish_directory(const struct place *at) {
+    struct clone *clone = at->clone;
+    struct node *node = at->node;
     if ((node->mode & 0700) != 0700) {
         pthread_mutex_lock(&clone->mutex);
         node->late = true;
@@ -292,7 +306,10 @@ static int finish_directory(struct clone *clone, struct node *node, int shadow) 
         pthread_mutex_unlock(&clone->mutex);
         return 0;
     }
-    return FS(fchmod(shadow, node->mode)) == 0 && FS(futimens(shadow, node->times)) == 0 ? 0 : -1;
+    if (clone_is_finished(at)) {
+        return 0;
+    }
+    return FS(fchmod(at->shadow, node->mode)) == 0 && FS(futimens(at->shadow, node->times)) == 0 ? 0 : -1;
 }
 
 bool clone_skips_directory(struct clone *clone, struct node *node, int source) {
@@ -329,13 +346,12 @@ static void clone_directory(struct place *at) {
     } else {
         clone_xattrs(at->worker, at->source, at->shadow);
     }
-    if (node->spare != NO_ENTRY) {
-        at->spare = open_beneath(clone->spare.root, path, O_RDONLY | O_DIRECTORY);
+    if (clone_tidy_directory(at, &listing)) {
+        clone_entries(at, &listing);
     }
-    clone_entries(at, &listing);
     listing_free(&listing);
     at->worker->counts.directories++;
-    if (finish_directory(clone, node, at->shadow) != 0) {
+    if (finish_directory(at) != 0) {
         clone_fail(clone, node, NULL, "set-mode");
     }
 }
@@ -348,7 +364,6 @@ static void work(void *context, unsigned thread, void *piece) {
                        .node = node,
                        .source = -1,
                        .shadow = -1,
-                       .spare = -1,
                        .frozen = -1,
                        .save = !clone_in_objects(node)};
     char *path = clone_path(node, NULL);
@@ -358,7 +373,7 @@ static void work(void *context, unsigned thread, void *piece) {
     } else {
         clone_directory(&at);
     }
-    const int opened[] = {at.source, at.shadow, at.spare, at.frozen};
+    const int opened[] = {at.source, at.shadow, at.frozen};
     for (size_t i = 0; i < sizeof opened / sizeof *opened; i++) {
         if (opened[i] >= 0) {
             close(opened[i]);

@@ -3,8 +3,10 @@ import { execFileSync, spawnSync } from "node:child_process";
 import {
   existsSync,
   linkSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
+  renameSync,
   rmSync,
   symlinkSync,
   truncateSync,
@@ -77,6 +79,31 @@ class FaultyProgram {
     return this.run("clone", [...to, ...list], fault);
   }
 
+  cloneSpare(): Outcome {
+    mkdirSync(this.place("spare-base"), { recursive: true });
+    const to = ["--from", this.fixture.workspace, "--to", this.place("spare")];
+    const list = ["--manifest", this.place("spare-manifest"), "--base", this.place("spare-base")];
+    return this.run("clone", [...to, ...list]);
+  }
+
+  /** With the spare, as far as that can be taken. */
+  cloneOfSpare(fault: string): Outcome {
+    mkdirSync(this.place("base"), { recursive: true });
+    renameSync(
+      path.join(this.place("spare-base"), "pack.0"),
+      path.join(this.place("base"), "pack.8"),
+    );
+    const to = ["--from", this.fixture.workspace, "--to", this.place("shadow")];
+    const list = ["--manifest", this.place("manifest"), "--base", this.place("base")];
+    const spare = [
+      "--spare",
+      this.place("spare"),
+      "--spare-manifest",
+      this.place("spare-manifest"),
+    ];
+    return this.run("clone", [...to, ...list, ...spare], fault);
+  }
+
   /** Of the tree as it stands. */
   list(fault = ""): Outcome {
     const args = ["--from", this.fixture.workspace, "--manifest", this.place("manifest")];
@@ -98,7 +125,10 @@ class FaultyProgram {
   }
 
   clear(): void {
-    const made = ["shadow", "manifest", "manifest.new", "base"].map((name) => this.place(name));
+    const spare = ["spare", "spare-manifest", "spare-base"];
+    const made = ["shadow", "manifest", "manifest.new", "base", ...spare].map((name) =>
+      this.place(name),
+    );
     execFileSync(this.fixture.nativePath, ["remove", ...made]);
   }
 
@@ -113,6 +143,13 @@ function without(lines: readonly string[], paths: readonly string[]): readonly s
   const isOut = (line: string): boolean =>
     paths.some((out) => line.startsWith(`${out} `) || line.startsWith(`${out}/`));
   return lines.filter((line) => !isOut(line));
+}
+
+/** Whatever stands at a path that is no directory, or in one. */
+function filesIn(root: string, at: string): readonly string[] {
+  const found = lstatSync(path.join(root, at), { throwIfNoEntry: false });
+  if (found === undefined) return [];
+  return found.isDirectory() ? readdirSync(path.join(root, at)) : [at];
 }
 
 describe("fork: whatever call of the native program fails", function () {
@@ -162,6 +199,40 @@ describe("fork: whatever call of the native program fails", function () {
       assert.ok(outcomes.has("failed"));
       assert.ok(outcomes.has("told") || errno !== EIO);
       assert.deepEqual(snapshotTree(program.fixture.workspace, true), workspace);
+    });
+  }
+
+  for (const [name, errno] of Object.entries({ EIO, EMFILE, ENOSPC })) {
+    it(`${name}: of a spare too, with nothing of what the workspace has no more`, () => {
+      const { fixture } = program;
+      const stale = ["deep/down/stale", "deep/type/a", "deep/old"];
+      const outcomes = new Set<string>();
+      let call = 0;
+      for (let done = false; !done;) {
+        call++;
+        for (const one of stale) fixture.write(one, "stale\n");
+        assert.equal(program.cloneSpare().code, 0);
+        for (const one of ["deep/old", "deep/down/stale", "deep/type"])
+          rmSync(path.join(fixture.workspace, one), { recursive: true });
+        fixture.write("deep/type", "a file now\n");
+        const now = snapshotTree(fixture.workspace, true);
+        const { code, stderr, report } = program.cloneOfSpare(`once:${errno}:${call}`);
+        if (code === 0) {
+          const out = (report["left_out"] as { path: string }[]).map((one) => one.path);
+          const found = snapshotTree(program.place("shadow"), true);
+          assert.deepEqual(without(found, out), without(now, out), `call ${call}`);
+          for (const one of out) assert.deepEqual(filesIn(program.place("shadow"), one), []);
+          assert.equal(program.scan().stdout.toString(), "", `call ${call}`);
+        } else {
+          assert.match(stderr, /^holdfast-native: [^\n]+\n$/, `call ${call}`);
+          assert.ok(!existsSync(program.place("shadow")), `call ${call}`);
+        }
+        outcomes.add(code === 0 ? "whole" : "failed");
+        program.clear();
+        rmSync(path.join(fixture.workspace, "deep/type"));
+        done = code === 0 && call > calls;
+      }
+      assert.deepEqual([...outcomes].sort(), ["failed", "whole"]);
     });
   }
 

@@ -1,13 +1,17 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import {
+  chmodSync,
   existsSync,
   linkSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import path from "node:path";
@@ -103,6 +107,53 @@ describe("fork: a spare clone", function () {
     assert.equal((await fixture.fork()).fork.spare, undefined);
     await forked.remove();
     assert.deepEqual(readdirSync(forked.paths.root).sort(), ["door", "state"]);
+  });
+
+  it("stays where it is as it is; what it has and the workspace has not goes, in every folder", async () => {
+    using fixture = new ForkFixture();
+    const { workspace, home } = fixture;
+    for (const at of ["kept/a", "kept/b/c", "gone/a/b", "shut/a", "opens/a", "file/a", "link/a"])
+      fixture.write(at, `in ${at}\n`);
+    fixture.write("folder", "a file yet\n");
+    symlinkSync("kept/a", path.join(workspace, "same"));
+    symlinkSync("kept/a", path.join(workspace, "other"));
+    const withAttributes = spawnSync("getfattr", ["--version"]).status === 0;
+    const attribute = (args: readonly string[]): void => {
+      if (withAttributes) execFileSync("setfattr", [...args, path.join(workspace, "kept")]);
+    };
+    for (const name of ["user.old", "user.both"]) attribute(["-n", name, "-v", "there"]);
+    chmodSync(path.join(workspace, "shut"), 0o755);
+    chmodSync(path.join(workspace, "opens"), 0o500);
+    assert.equal(await spare(fixture), true);
+    const shadow = path.join(home, "spares", sparesOf(fixture)[0] ?? "", "shadow");
+    const inode = (root: string, at: string): bigint =>
+      lstatSync(path.join(root, at), { bigint: true }).ino;
+    const stay = ["kept", "kept/b", "kept/b/c", "same"];
+    const were = stay.map((at) => inode(shadow, at));
+    writeFileSync(path.join(shadow, "kept/b/of-nobody"), "in no manifest\n");
+    mkdirSync(path.join(shadow, "kept/of-nobody/below"), { recursive: true });
+
+    attribute(["-x", "user.old"]);
+    attribute(["-n", "user.new", "-v", "there"]);
+    chmodSync(path.join(workspace, "shut"), 0o500);
+    chmodSync(path.join(workspace, "opens"), 0o755);
+    for (const at of ["gone", "file", "link", "folder", "other"])
+      rmSync(path.join(workspace, at), { recursive: true });
+    fixture.write("file", "a folder once\n");
+    symlinkSync("kept", path.join(workspace, "link"));
+    symlinkSync("kept/b", path.join(workspace, "other"));
+    fixture.write("folder/a", "a file once\n");
+    const forked = await fixture.fork("clone");
+    assert.equal(forked.fork.spare, true);
+    assert.deepEqual(
+      stay.map((at) => inode(forked.fork.shadow, at)),
+      were,
+    );
+    await checkExact(fixture, forked);
+    if (!withAttributes) return;
+    const kept = forked.at("kept");
+    const attributes = execFileSync("getfattr", ["--absolute-names", "-d", kept]).toString();
+    assert.deepEqual(attributes.match(/user\.\w+/g), ["user.both", "user.new"]);
   });
 
   it("never makes a stale fork, whatever was done to the workspace since", async () => {

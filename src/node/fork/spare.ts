@@ -21,12 +21,12 @@ import { runNative } from "./runNative.ts";
 
 /**
  * A spare is a clone of a workspace that no transaction has, made after one has ended, in `$HOLDFAST_HOME/spares/<key>`:
- * `shadow`, `manifest`, `base` and `spare.json`. A new clone moves out of it every file that is still what the workspace
- * has, and makes the others anew; so a spare may be as old as it likes, and is never right or wrong as a whole.
+ * `shadow`, `manifest`, `base` and `spare.json`. It becomes a new clone, which keeps every file that is still what the workspace
+ * has, and removes or makes anew all others; so a spare may be as old as it likes, and is never right or wrong as a whole.
  *
  * Invariants: a spare appears whole, by rename. Who wants it takes it by renaming it into his transaction, so nobody
  * else has it, and it goes with that transaction. It holds secrets as the workspace does: no sandbox ever sees it, and
- * the secrets of what was moved are hidden as in any other clone.
+ * the secrets of what was kept are hidden as in any other clone.
  */
 export interface Spare {
   readonly shadow: string;
