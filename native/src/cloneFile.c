@@ -329,7 +329,7 @@ enum outcome clone_file(struct clone *clone, struct worker *worker, struct node 
         outcome = VANISHED;
     } else {
         clone_fill_record(copy.record, &stat);
-        copy.record->flags |= suspect_name(entry->name) ? ENTRY_SUSPECT : 0;
+        copy.record->flags |= suspect_name(node->name, entry->name) ? ENTRY_SUSPECT : 0;
         copy.step = "create-file";
         copy.to =
             FS(openat(shadow_directory, entry->name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));

@@ -62,12 +62,12 @@ static void look_inside(struct worker *worker, struct manifest_entry *record, in
 }
 
 /* True when its content was read. */
-static bool list_file(struct place *at, struct built *entry, int directory, const struct statx *stat) {
+static bool look_at_file(struct place *at, struct built *entry, int directory, const struct statx *stat) {
     struct manifest_entry *record = &entry->record;
     struct counts *counts = &at->worker->counts;
     *record = (struct manifest_entry){
         .type = TYPE_FILE,
-        .flags = suspect_name(entry->name) ? ENTRY_SUSPECT : 0,
+        .flags = suspect_name(at->node->name, entry->name) ? ENTRY_SUSPECT : 0,
         .mode = stat->stx_mode & 07777,
         .size = stat->stx_size,
         .mtime = NANOSECONDS(stat->stx_mtime),
@@ -90,6 +90,14 @@ static bool list_file(struct place *at, struct built *entry, int directory, cons
     }
     look_inside(at->worker, record, directory, entry->name);
     return true;
+}
+
+/* True when its content was read. Of a listing only secrets are marked as linked: whoever hides one looks for its other names. */
+static bool list_file(struct place *at, struct built *entry, int directory, const struct statx *stat) {
+    bool read = look_at_file(at, entry, directory, stat);
+    bool is_linked = entry->record.flags & ENTRY_SUSPECT && stat->stx_nlink > 1;
+    entry->record.flags |= is_linked ? ENTRY_LINKED : 0;
+    return read;
 }
 
 static bool ask(int directory, const char *name, struct statx *stat) {

@@ -158,7 +158,7 @@ static enum outcome clone_regular(struct place *at, struct built *entry, const s
     struct hard_link *first = NULL;
     entry->record.type = TYPE_FILE;
     if (stat->st_nlink > 1 && clone_is_late_link(at->clone, at->node, entry, stat, &first)) {
-        entry->record.flags |= ENTRY_LINKED | (suspect_name(entry->name) ? ENTRY_SUSPECT : 0);
+        entry->record.flags |= ENTRY_LINKED | (suspect_name(at->node->name, entry->name) ? ENTRY_SUSPECT : 0);
         return CLONED;
     }
     enum outcome outcome =
@@ -184,6 +184,7 @@ enum outcome clone_other(struct place *at, struct built *entry, int source, cons
         return clone_directory_entry(at, entry, stat);
     case S_IFLNK:
         record->type = TYPE_LINK;
+        record->flags |= suspect_name(at->node->name, entry->name) ? ENTRY_SUSPECT : 0; /* what it leads to is */
         return clone_link(at->clone, at->worker, at->node, entry, source, at->shadow, stat);
     default:
         record->type = TYPE_OTHER;

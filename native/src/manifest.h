@@ -27,7 +27,7 @@ enum {
     ENTRY_MOUNT = 2,      /* a directory left empty: an overlay comes over it */
     ENTRY_ABSENT = 4,     /* in the base, but not in the shadow: FIFO, socket, device, unreadable */
     ENTRY_UNREADABLE = 8, /* a directory whose entries, or a file whose content, could not be read */
-    ENTRY_LINKED = 16,    /* shares its inode with another entry */
+    ENTRY_LINKED = 16,    /* shares its inode with another entry; of a listing: a secret that has other names somewhere */
     ENTRY_SUSPECT = 32,    /* may hold secrets: see suspect.h */
 };
 

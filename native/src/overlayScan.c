@@ -373,6 +373,7 @@ static void find_suspects(struct text *out, int at, const char *path, uint64_t *
         check_shut(path);
         return;
     }
+    const char *slash = strrchr(path, '/');
     for (size_t i = 0; i < listing.count; i++) {
         const struct listing_item *item = &listing.items[i];
         int fd = -1;
@@ -383,7 +384,7 @@ static void find_suspects(struct text *out, int at, const char *path, uint64_t *
                 check_shut(item->name);
             }
         }
-        if (fd < 0 && (item->type == DT_DIR || !suspect_name(item->name))) {
+        if (fd < 0 && (item->type == DT_DIR || !suspect_name(slash ? slash + 1 : path, item->name))) {
             continue;
         }
         char *below = join(path, item->name);

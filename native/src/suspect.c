@@ -42,13 +42,25 @@ static bool ends_with(const char *text, const char *end) {
     return length >= tail && strcasecmp(text + length - tail, end) == 0;
 }
 
-bool suspect_name(const char *name) {
+/* Names that say nothing but in one directory. */
+static bool suspect_place(const char *directory, const char *name) {
+    if (strcmp(name, "config") == 0) {
+        return strcmp(directory, ".kube") == 0 || strcmp(directory, ".aws") == 0;
+    }
+    return (strcmp(name, "config.json") == 0 && strcmp(directory, ".docker") == 0) || strcasecmp(directory, ".envs") == 0;
+}
+
+/* Files in a directory of a directory of settings (`.envs/.local/.django`) are told by their own names. */
+bool suspect_name(const char *directory, const char *name) {
     static const char *const starts[] = {".env", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "credentials",
                                          ".npmrc", ".yarnrc", ".pypirc", ".netrc", "_netrc", ".git-credentials",
                                          ".dockercfg", ".htpasswd", "secrets.", ".pgpass", ".my.cnf", ".vault-token",
-                                         "service-account", "serviceaccount", "terraform.tfstate"};
+                                         "service-account", "serviceaccount", "terraform.tfstate", ".flaskenv", ".dev.vars",
+                                         "auth.json", ".s3cfg", ".boto", "local.settings.json",
+                                         "application_default_credentials", ".django", ".postgres"};
     static const char *const ends[] = {".env", ".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx",
-                                       ".tfvars", ".ppk", ".p8", ".tfstate"};
+                                       ".tfvars", ".ppk", ".p8", ".tfstate", ".tfstate.backup", ".tfvars.json", ".env~",
+                                       ".kubeconfig"};
     for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
         if (begins_with(name, starts[i])) {
             return true;
@@ -59,7 +71,7 @@ bool suspect_name(const char *name) {
             return true;
         }
     }
-    return strcmp(name, "kubeconfig") == 0;
+    return strcasecmp(name, "kubeconfig") == 0 || (directory && suspect_place(directory, name));
 }
 
 /* scheme://user:password@ */

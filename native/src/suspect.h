@@ -11,7 +11,8 @@ enum { SUSPECT_LIMIT = 1 << 20 };
 
 /* Call once before any thread does. */
 void suspect_prepare(void);
-bool suspect_name(const char *name);
+/* `directory` is the name of the directory that it is in; NULL when it is the top one. */
+bool suspect_name(const char *directory, const char *name);
 bool suspect_bytes(const char *bytes, size_t count);
 
 #endif

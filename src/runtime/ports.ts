@@ -156,8 +156,11 @@ export interface ForkReader {
   pieces?(side: ForkSide, path: string): Promise<AsyncIterable<Uint8Array> | undefined>;
   /** Names in a directory, sorted by bytes; undefined when there is no directory. `""` is the root. */
   list(side: ForkSide, path: string): Promise<readonly string[] | undefined>;
-  /** The bytes with placeholders of masked values replaced by the real values; the same bytes when none is masked. */
-  unmask(path: string, bytes: Uint8Array): Promise<Uint8Array>;
+  /**
+   * The bytes with placeholders of masked values replaced by the real values; the same bytes when none is masked. `from` is the
+   * path that the file was renamed from.
+   */
+  unmask(path: string, bytes: Uint8Array, from?: string): Promise<Uint8Array>;
 }
 
 /** What an agent needs to run: made by its adapter, data only. */

@@ -1,6 +1,15 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { linkSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import {
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import { maskedSecrets } from "../../src/node/fork/secretMasks.ts";
 import { ForkFixture, git } from "../support/forkFixture.ts";
@@ -69,5 +78,88 @@ describe("fork: secrets", () => {
     const shadow = await forked.reader.read("shadow", ".env.old");
     const published = text(forked.reader.unmask(".env.old", shadow!));
     assert.equal(await published, `${env}A=1\nB=2\nC=3\n`);
+  });
+
+  it("hide in every file whose name tells of them, and behind every link of such a name", async () => {
+    const named = [
+      ...[".env", ".env~", ".env-prod", "a/prod.env", ".envrc", ".flaskenv", ".dev.vars.staging"],
+      ...[".envs/.production", ".envs/.local/.django", ".npmrc", ".pypirc", ".netrc", ".my.cnf"],
+      ...[
+        ".kube/config",
+        ".aws/config",
+        ".docker/config.json",
+        "auth.json",
+        "kubeconfig",
+        "x.tfstate",
+      ],
+      ...[
+        "x.tfvars",
+        "x.tfvars.json",
+        "secrets.toml",
+        "credentials.ini",
+        "config/master.key",
+        ".boto",
+      ],
+      ...[
+        "config/credentials/test.key",
+        "x.jks",
+        "local.settings.json",
+        "terraform.tfstate.backup",
+      ],
+    ];
+    const links: readonly (readonly [string, string, string])[] = [
+      [".env.one", "conf/one", "conf/one"],
+      ["b/.env", "../conf/two", "conf/two"],
+      ["c/.env", "../by-name/three", "conf/three"], // through a directory's link
+      ["d/.env", "/four", "conf/four"],
+      ["e/.env", "second", "conf/five"],
+      ["f/.env", "../node_modules/six", "node_modules/six"], // in an overlay
+    ];
+    for (const backend of ["clone", "overlay"] as const) {
+      using fixture = new ForkFixture();
+      git(fixture.workspace, "init", "-q");
+      fixture.write(".gitignore", "node_modules\n");
+      for (let i = 0; i < 40; i++) fixture.write(`node_modules/x/${i}.js`, "x\n");
+      for (const name of named) fixture.write(name, `password = "${secret}"\n`);
+      for (const [, , file] of links) fixture.write(file, `A=${secret}\n`);
+      symlinkSync("conf", path.join(fixture.workspace, "by-name"));
+      for (const [link, target] of links) {
+        mkdirSync(path.dirname(path.join(fixture.workspace, link)), { recursive: true });
+        const to = target === "/four" ? path.join(fixture.workspace, "conf/four") : target;
+        symlinkSync(to, path.join(fixture.workspace, link));
+      }
+      symlinkSync("../conf/five", path.join(fixture.workspace, "e/second"));
+      symlinkSync("../../../../outside", path.join(fixture.workspace, "conf/.env"));
+      symlinkSync(".env.loop", path.join(fixture.workspace, ".env.loop"));
+      linkSync(path.join(fixture.workspace, "conf/one"), path.join(fixture.workspace, "hard"));
+      linkSync(path.join(fixture.workspace, "a/prod.env"), path.join(fixture.workspace, "a/hard"));
+      const forked = await fixture.fork(backend);
+      const seen = ["a/hard", ...named, ...links.map(([, , file]) => file), "hard"];
+      for (const file of seen) {
+        const bytes = await text(forked.reader.read("shadow", file));
+        assert.match(bytes, /HOLDFAST_SECRET/, `${backend} ${file}`);
+        assert.ok(!bytes.includes(secret), `${backend} ${file}`);
+      }
+      assert.deepEqual(await forked.changeLines(), [], backend);
+      await forked.remove();
+    }
+  });
+
+  it("stand again in a source file that was renamed; a .env leaves them behind under another name", async () => {
+    using fixture = new ForkFixture();
+    const token = `ghp_aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zA9876`;
+    const source = `export const a = 1;\nexport const token = "${token}";\n`;
+    fixture.write("client.ts", source);
+    fixture.write(".env", env);
+    const forked = await fixture.fork();
+    const masked = readFileSync(forked.at("client.ts"), "utf8");
+    assert.ok(!masked.includes(token));
+    const unmasked = (to: string, added: string, from?: string): Promise<string> =>
+      text(forked.reader.unmask(to, Buffer.from(added), from));
+    const other = "$HOLDFAST_SECRET_API_KEY\n";
+    assert.equal(await unmasked("api.ts", masked + other, "client.ts"), source + other);
+    assert.equal(await unmasked("api.ts", masked), masked);
+    assert.equal(await unmasked("public.txt", other, ".env"), other);
+    rmSync(forked.at(".env"));
   });
 });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import { environmentSpans } from "../../src/node/fork/environmentFile.ts";
 import { maskText, SecretNames, unmaskText } from "../../src/node/fork/secretMasks.ts";
 
 interface Case {
@@ -79,6 +80,48 @@ const cases: readonly Case[] = [
   },
 ];
 
+/** Real files of secrets, with the values that nobody may see. */
+const shown: Readonly<Record<string, readonly string[]>> = {
+  ".env": [
+    "\uFEFFA=hidden1\nB=hidden2\n", // a byte order mark
+    "A: hidden1\n",
+    "# A=hidden1\n#export B=hidden2\n",
+    'A="hidden1\nB="hidden2"\nC=hidden3\n', // a quote that was forgotten
+    "A='hidden1'\"hidden2\"hidden3\n",
+    "A=hidden1\\\n  hidden2\n",
+    'A="""hidden1\nhidden2"""\n',
+    "A=<<END\nhidden1\nEND\n",
+    "export A=hidden1 B=hidden2\n",
+    "set -gx A hidden1\nsetenv B hidden2\ndeclare -x C=hidden3\n$env:D = 'hidden4'\n",
+    "A+=hidden1\nA[0]=hidden2\nÄ=hidden3\n",
+    "A=$HOLDFAST_SECRET_A hidden1\n",
+    "A=/Hidden1/AbCdEFghIJkL\n",
+    "A=1\rB=hidden1\r",
+    "hidden1\n",
+  ],
+  ".env~": ["A=hidden1\n"],
+  ".env-staging": ["A=hidden1\n"],
+  ".flaskenv": ["A=hidden1\n"],
+  ".dev.vars": ["A=hidden1\n"],
+  ".envs/.local/.django": ["A=hidden1\n"],
+  ".envrc": ["use nix\nexport A=hidden1; export B=hidden2\nif true; then C=hidden3; fi\nhidden4\n"],
+  ".kube/config": ["users:\n- user:\n    token: hidden1\n    client-key-data: hidden2=\n"],
+  ".docker/config.json": ['{"auths":{"r.example.com":{"auth":"hidden1="}}}'],
+  "config/master.key": ["hidden1\n"],
+  "config/credentials/production.key": ["hidden1"],
+  "terraform.tfstate": ['{"password": "hidden1 \\"hidden2, hidden3"}'],
+  "prod.tfvars": ['db_password = "hidden1 hidden2"\nmap = { api_token = "hidden3" }\n'],
+  "secrets.yml": [
+    "production:\n  stripe: hidden1 hidden2\n  list:\n    - hidden3\n  k: |\n    hidden4\n",
+  ],
+  "secrets.json": ['{"a":{"b":"hidden1"},"c":["hidden2", "hidden3"]}'],
+  "auth.json": ['{"http-basic":{"r.example.com":{"username":"u","password":"hidden1"}}}'],
+  ".pgpass": ["db.example.com:5432:app:me:hidden1:hidden2\n"],
+  ".netrc": ["machine a login me\npassword\n hidden1\n"],
+  ".pypirc": ["[pypi]\nusername = __token__\npassword = hidden1,hidden2'hidden3\n"],
+  ".yarnrc.yml": ["npmAuthToken: hidden1\nnpmAuthIdent: me:hidden2\n"],
+};
+
 async function check({ path, text, masked }: Case): Promise<void> {
   const names = new SecretNames();
   const result = await maskText(path, text, names);
@@ -89,6 +132,33 @@ async function check({ path, text, masked }: Case): Promise<void> {
 
 describe("secret masks", () => {
   for (const one of cases) it(one.name, () => check(one));
+
+  for (const [path, texts] of Object.entries(shown))
+    it(`${path} shows nothing, whatever it is written in`, async () => {
+      for (const shownText of texts) {
+        const text = Buffer.from(shownText, "utf8").toString("latin1");
+        await check({ name: path, path, text, masked: await hidden(path, text) });
+        await check({
+          name: path,
+          path,
+          text: "\0" + text,
+          masked: await hidden(path, "\0" + text),
+        });
+      }
+    });
+
+  async function hidden(path: string, text: string): Promise<string | undefined> {
+    const masked = await maskText(path, text, new SecretNames());
+    assert.doesNotMatch(masked ?? text, /hidden\d/i);
+    return masked;
+  }
+
+  it("commands of an .envrc stay; a file whose name tells of secrets hides whole when it is too large", async () => {
+    const commands = "use flake\nlayout python\nPATH_add bin\n[ -f x ] && source_up\n# why\n\n";
+    assert.deepEqual(environmentSpans(commands, true), []);
+    const large = `A=${"x".repeat(1 << 20)}\n`;
+    assert.equal(await maskText(".env", large, new SecretNames()), "$HOLDFAST_SECRET_ENV");
+  });
 
   it("a file of several names hides what it would hide under any of them", async () => {
     const text = "API_KEY=hunter2hunter2\n";

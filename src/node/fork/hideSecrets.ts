@@ -6,6 +6,7 @@ import { decodePath, encodePath } from "./pathBytes.ts";
 import { runNative } from "./runNative.ts";
 import { someOf } from "./forkNotes.ts";
 import type { Reader } from "./reader.ts";
+import { secretLinks, type SecretLinks } from "./secretLinks.ts";
 import { maskShadow, overwrite, type MaskSource, type Suspect } from "./secretMasks.ts";
 
 function below(root: string, relative: string): Buffer {
@@ -33,20 +34,28 @@ function putIntoUpper(overlay: OverlayMount, relative: string, bytes: Uint8Array
 }
 
 /** The files of an overlay that hide secrets by their names, and how to mask them: a copy in the upper layer. */
-async function maskSourceOf(nativePath: string, overlay: OverlayMount): Promise<MaskSource> {
+async function maskSourceOf(
+  nativePath: string,
+  overlay: OverlayMount,
+  aliases: SecretLinks,
+): Promise<MaskSource> {
   const lower = new Beneath(overlay.lower);
-  const prefix = overlay.at === "." ? "" : `${overlay.at}/`;
+  const prefix = `${overlay.at}/`;
   const { output } = await runNative(nativePath, "suspects", [overlay.lower]);
-  const names = decodePath(output)
+  const told = decodePath(output)
     .split("\0")
     .filter((one) => one !== "");
+  const linked = [...aliases.keys()]
+    .filter((one) => one.startsWith(prefix))
+    .map((one) => one.slice(prefix.length));
   return {
-    suspects: names
-      .filter((one) => prefix === "" || !one.split("/").includes(".git"))
+    suspects: [...new Set([...told, ...linked])]
+      .filter((one) => !one.split("/").includes(".git"))
       .map((one) => ({
         path: prefix + one,
         size: Number(lower.stat(one)?.size ?? 0n),
         links: [],
+        aliases: aliases.get(prefix + one) ?? [],
       })),
     read: (file) => Promise.resolve(lower.read(file.slice(prefix.length))?.bytes),
     write: (file, bytes) => putIntoUpper(overlay, file.slice(prefix.length), bytes),
@@ -60,13 +69,14 @@ export async function hideSecrets(
   reader: Reader,
 ): Promise<readonly string[]> {
   const whole = fork.overlays.some(({ at }) => at === ".");
+  const aliases = secretLinks(reader.manifest, context.workspace);
   const sources: MaskSource[] = [];
   for (const overlay of fork.overlays) {
-    if (overlay.at === ".") sources.push(wholeSourceOf(overlay, reader));
+    if (overlay.at === ".") sources.push(wholeSourceOf(fork, overlay, reader, aliases));
     else if (!overlay.at.split("/").includes(".git"))
-      sources.push(await maskSourceOf(context.nativePath, overlay));
+      sources.push(await maskSourceOf(context.nativePath, overlay, aliases));
   }
-  if (!whole) sources.unshift(shadowSource(fork, reader));
+  if (!whole) sources.unshift(shadowSource(fork, reader, aliases));
   const masked = await maskShadow(context.paths.state, sources);
   return masked.length === 0 ? [] : [`secrets are hidden from the agent in ${someOf(masked, 8)}`];
 }
@@ -77,9 +87,17 @@ function gitConfigs(reader: Reader): Suspect[] {
     .map((found) => ({ path: `${found}/config`, size: 0, links: [] }));
 }
 
-function shadowSource(fork: Fork, reader: Reader): MaskSource {
+function suspectsOf(fork: Fork, reader: Reader, aliases: SecretLinks): Required<Suspect>[] {
+  const listed = fork.backend === "overlay" || fork.backend === "snapshot";
+  return reader.manifest.suspects(aliases.keys(), listed).map((one) => ({
+    ...one,
+    aliases: [one.path, ...one.links].flatMap((path) => aliases.get(path) ?? []),
+  }));
+}
+
+function shadowSource(fork: Fork, reader: Reader, aliases: SecretLinks): MaskSource {
   return {
-    suspects: [...reader.manifest.suspects(), ...gitConfigs(reader)],
+    suspects: [...suspectsOf(fork, reader, aliases), ...gitConfigs(reader)],
     read: (file) =>
       file.endsWith(".git/config")
         ? reader.read("shadow", file)
@@ -89,12 +107,22 @@ function shadowSource(fork: Fork, reader: Reader): MaskSource {
 }
 
 /** Of an overlay over everything: the manifest has looked at names and contents already. */
-function wholeSourceOf(overlay: OverlayMount, reader: Reader): MaskSource {
-  const alone = reader.manifest
-    .suspects()
-    .flatMap(({ path, size, links }) =>
-      [path, ...links].map((one) => ({ path: one, size, links: [] })),
-    );
+function wholeSourceOf(
+  fork: Fork,
+  overlay: OverlayMount,
+  reader: Reader,
+  aliases: SecretLinks,
+): MaskSource {
+  // In the upper layer each name is a file of its own.
+  const alone = suspectsOf(fork, reader, aliases).flatMap((suspect) => {
+    const paths = [suspect.path, ...suspect.links];
+    return paths.map((one) => ({
+      path: one,
+      size: suspect.size,
+      links: [],
+      aliases: [...paths, ...suspect.aliases],
+    }));
+  });
   return {
     suspects: [...alone, ...gitConfigs(reader)],
     read: (file) => reader.read("shadow", file),

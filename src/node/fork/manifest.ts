@@ -162,8 +162,21 @@ export class Manifest {
       .map((index) => this.#path(index));
   }
 
-  /** Regular files that may hold secrets, with the other paths of each one's inode. */
-  suspects(): readonly {
+  /** Symbolic links whose names say that a secret is behind them. */
+  suspectLinks(): readonly string[] {
+    return this.#noted()
+      .filter((index) => this.#isSuspect(index, "symlink"))
+      .map((index) => this.#path(index));
+  }
+
+  /**
+   * Regular files that may hold secrets and those at `more`, with the other paths of each one's inode. `listed`: it is a listing,
+   * which does not say which other entries share one.
+   */
+  suspects(
+    more: Iterable<string> = [],
+    listed = false,
+  ): readonly {
     readonly path: string;
     readonly size: number;
     readonly links: readonly string[];
@@ -177,8 +190,14 @@ export class Manifest {
         const inode = record.readBigUInt64LE(72);
         byInode.set(inode, [...(byInode.get(inode) ?? []), index]);
       }
-      if ((flags & flag.suspect) !== 0 && (flags & flag.absent) === 0) found.push(index);
+      if (this.#isSuspect(index, "file")) found.push(index);
     }
+    for (const path of more) {
+      const entry = this.lookup(path);
+      if (entry?.type === "file" && !entry.absent && !found.includes(entry.index))
+        found.push(entry.index);
+    }
+    if (listed) this.#addNames(byInode, found);
     const taken = new Set<number>();
     return found.flatMap((index) => {
       if (taken.has(index)) return [];
@@ -187,6 +206,29 @@ export class Manifest {
       for (const one of same) taken.add(one);
       return [{ path: this.#path(index), size, links: same.map((one) => this.#path(one)) }];
     });
+  }
+
+  /** Every name of the inodes that have several, or may have. */
+  #addNames(byInode: Map<bigint, number[]>, found: readonly number[]): void {
+    const wanted = new Map<bigint, number[]>();
+    for (const index of found) {
+      const record = this.#record(index);
+      const flags = record[29] ?? 0;
+      if ((flags & flag.linked) !== 0 || (flags & flag.suspect) === 0)
+        wanted.set(record.readBigUInt64LE(72), []);
+    }
+    if (wanted.size === 0) return;
+    for (let index = 1; index < this.#count; index++) {
+      const record = this.#record(index);
+      if (record[28] === "f".charCodeAt(0)) wanted.get(record.readBigUInt64LE(72))?.push(index);
+    }
+    for (const [inode, names] of wanted) byInode.set(inode, names);
+  }
+
+  #isSuspect(index: number, type: EntryType): boolean {
+    const { [28]: code = 0, [29]: flags = 0 } = this.#record(index);
+    const isHere = (flags & flag.suspect) !== 0 && (flags & flag.absent) === 0;
+    return isHere && types[String.fromCharCode(code)] === type;
   }
 
   /** Every entry but the root, parents first. */

@@ -115,8 +115,8 @@ export class Reader implements ForkReader {
     );
   }
 
-  unmask(relative: string, bytes: Uint8Array): Promise<Uint8Array> {
-    return attempt(() => this.masks.unmask(relative, bytes));
+  unmask(relative: string, bytes: Uint8Array, from?: string): Promise<Uint8Array> {
+    return attempt(() => this.masks.unmask(relative, bytes, from));
   }
 
   /** What the manifest has at a path. Attributes of an earlier listing count as far as the file has not changed since the fork

@@ -14,13 +14,8 @@ import {
 import path from "node:path";
 import { z } from "zod";
 import { encodePath } from "./pathBytes.ts";
-import {
-  secretKind,
-  secretSpans,
-  wholeFileName,
-  withoutOverlap,
-  type SecretSpan,
-} from "./secretRules.ts";
+import { secretKind, secretSpans, wholeFileName, withoutOverlap } from "./secretRules.ts";
+import type { SecretSpan } from "./secretSpan.ts";
 
 /**
  * The masks of a fork, in `state/masks.json` (0600): which values stand behind which placeholder, and what each masked
@@ -42,7 +37,7 @@ export interface MaskedSecret {
   readonly value: string;
 }
 
-/** Largest file that is looked into; one that hides altogether by its name may be larger. */
+/** Largest file that is looked into; a larger one whose name says that it holds secrets hides altogether. */
 const largestMasked = 1 << 20;
 const vendored = /(^|\/)(node_modules|\.venv|venv|site-packages|vendor|target)\//;
 const fixtures =
@@ -92,6 +87,9 @@ function isBinary(text: string): boolean {
 async function spansUnder(file: string, text: string): Promise<readonly SecretSpan[]> {
   const kind = secretKind(file);
   if (kind === "content" && (isBinary(text) || vendored.test(file))) return [];
+  // UTF-16, an editor's swap file, too large to be taken apart: nothing of it is understood.
+  if (kind !== "content" && (isBinary(text) || text.length > largestMasked))
+    return [{ start: 0, end: text.length, name: wholeFileName(file) }];
   const found = await secretSpans(file, text);
   return kind === "content" && fixtures.test(file)
     ? found.filter((span) => span.name !== "PRIVATE_KEY")
@@ -119,11 +117,15 @@ export async function maskText(
   return `$HOLDFAST_SECRET_${names.nameFor(text, wholeFileName(file))}`;
 }
 
-/** One file that may hold secrets; `links` are other paths of the same inode. */
+/**
+ * One file that may hold secrets; `links` are other paths of the same inode, `aliases` symbolic links that lead to it: it hides
+ * what it would hide under their names too.
+ */
 export interface Suspect {
   readonly path: string;
   readonly size: number;
   readonly links: readonly string[];
+  readonly aliases?: readonly string[];
 }
 
 /** Where suspects are read and where their masked text goes. */
@@ -141,22 +143,24 @@ export async function maskShadow(
   state: string,
   sources: readonly MaskSource[],
 ): Promise<readonly string[]> {
-  const names = new SecretNames();
+  const secrets = new SecretNames();
   const files: Saved["files"] = [];
   for (const { source, suspect } of sources.flatMap((one) =>
     one.suspects.map((suspect) => ({ source: one, suspect })),
   )) {
     const paths = [suspect.path, ...suspect.links];
-    if (suspect.size > largestMasked && !paths.some((one) => secretKind(one) === "whole")) continue;
+    const names = [...suspect.links, ...(suspect.aliases ?? [])];
+    const isContent = [suspect.path, ...names].every((one) => secretKind(one) === "content");
+    if (suspect.size > largestMasked && isContent) continue;
     const bytes = await source.read(suspect.path);
     if (bytes === undefined) continue;
-    const masked = await maskText(suspect.path, latin1(bytes), names, suspect.links);
+    const masked = await maskText(suspect.path, latin1(bytes), secrets, names);
     if (masked === undefined) continue;
     source.write(suspect.path, Buffer.from(masked, "latin1"));
     for (const one of paths) files.push({ path: one, masked });
   }
   if (files.length > 0) {
-    const saved: Saved = { version: 1, secrets: [...names.secrets], files };
+    const saved: Saved = { version: 1, secrets: [...secrets.secrets], files };
     const file = path.join(state, "masks.json");
     writeFileSync(`${file}.new`, JSON.stringify(saved), { mode: 0o600 });
     renameSync(`${file}.new`, file);
@@ -223,12 +227,21 @@ export class SecretMasks {
 
   /**
    * The bytes to publish at a path. Values go back only into files that were masked or that hide secrets by their name
-   * (a `.env` that was renamed or added): a placeholder that an agent has put elsewhere stays one.
+   * (a `.env` that was renamed or added): a placeholder that an agent has put elsewhere stays one. A renamed source file keeps
+   * the values that stood in it at `from`; those of a `.env` do not follow it to a name that hides nothing.
    */
-  unmask(relative: string, bytes: Uint8Array): Uint8Array {
+  unmask(relative: string, bytes: Uint8Array, from = relative): Uint8Array {
     if (this.#values.size === 0) return bytes;
-    if (!this.#masked.has(relative) && secretKind(relative) === "content") return bytes;
-    return Buffer.from(unmaskText(latin1(bytes), this.#values), "latin1");
+    if (this.#masked.has(relative) || secretKind(relative) !== "content")
+      return Buffer.from(unmaskText(latin1(bytes), this.#values), "latin1");
+    const earlier = this.#masked.get(from);
+    if (earlier === undefined || secretKind(from) !== "content") return bytes;
+    const stood = new Map<string, string>();
+    for (const [, name = ""] of latin1(earlier).matchAll(placeholder)) {
+      const value = this.#values.get(name);
+      if (value !== undefined) stood.set(name, value);
+    }
+    return Buffer.from(unmaskText(latin1(bytes), stood), "latin1");
   }
 }
 

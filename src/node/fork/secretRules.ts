@@ -1,102 +1,64 @@
 import type { lintSource as lintSourceType } from "@secretlint/core";
+import { environmentSpans } from "./environmentFile.ts";
+import { isHarmless, isPlaceholder, nameOfKey, type SecretSpan } from "./secretSpan.ts";
 
-/** A secret value in a text: half-open range of UTF-16 units, and what to call it. */
-export interface SecretSpan {
-  readonly start: number;
-  readonly end: number;
-  readonly name: string;
-}
-
-/** How the name of a file says what is in it. `whole`: nothing in it is for other eyes. */
-export type SecretKind = "environment" | "settings" | "whole" | "content";
+/**
+ * How the name of a file says what is in it. `whole`: nothing in it is for other eyes. `values`: the keys are. native/src/suspect.c
+ * tells of every file that is more than `content` here.
+ */
+export type SecretKind = "environment" | "settings" | "values" | "whole" | "content";
 
 const templates = /\.(example|sample|template|dist|defaults?|test-example)$/i;
-const environmentName = /^(\.env(\..+)?|.+\.env|\.envrc)$/i;
-const wholeName = /(\.(p12|pfx|jks|keystore|kdbx|ppk)|^\.vault-token|^\.htpasswd)$/i;
+const environmentName =
+  /^(\.env([._~-].*)?|.+\.env~?|\.envrc([._~-].*)?|\.flaskenv|\.dev\.vars(\..+)?)$/i;
+const environmentPath = /(^|\/)\.envs\//i;
+const wholeName =
+  /(\.(p12|pfx|jks|keystore|kdbx|ppk)|^\.vault-token|^\.htpasswd|^(master|secret|signing|encryption)\.key)$/i;
+const wholePath = /(^|\/)credentials\/[^/]+\.key$/i;
+const valuesName = /^secrets\.(json|ya?ml|toml)$/i;
 const settingsName =
-  /^(\.npmrc|\.yarnrc(\.yml)?|\.pypirc|\.netrc|_netrc|\.git-credentials|\.dockercfg|credentials(\.(json|toml|ini))?|secrets\.(json|ya?ml|toml)|\.pgpass|\.my\.cnf|.*\.tfvars|kubeconfig)$/i;
-const settingsPath = /(^|\/)(\.docker\/config\.json|\.git\/config)$/;
+  /^(\.npmrc|\.yarnrc(\.yml)?|\.pypirc|\.netrc|_netrc|\.git-credentials|\.dockercfg|credentials(\.(json|toml|ini))?|auth\.json|\.my\.cnf|\.s3cfg|\.boto|local\.settings\.json|application_default_credentials\.json|\.pgpass|.*\.tfvars(\.json)?|.*\.tfstate(\.backup)?|kubeconfig|.*\.kubeconfig)$/i;
+const settingsPath = /(^|\/)(\.docker\/config\.json|\.kube\/config|\.aws\/config|\.git\/config)$/;
 
 /** What a path's name says of its content. */
 export function secretKind(path: string): SecretKind {
   const name = path.slice(path.lastIndexOf("/") + 1);
   if (templates.test(name)) return "content";
-  if (environmentName.test(name)) return "environment";
-  if (wholeName.test(name)) return "whole";
+  if (environmentName.test(name) || environmentPath.test(path)) return "environment";
+  if (wholeName.test(name) || wholePath.test(path)) return "whole";
+  if (valuesName.test(name)) return "values";
   if (settingsName.test(name) || settingsPath.test(path)) return "settings";
   return "content";
 }
 
-/** Values that tell nobody anything: hiding them would only break the project. */
-const harmless: readonly RegExp[] = [
-  /^(true|false|yes|no|on|off|null|none|undefined)$/i,
-  /^-?\d{1,6}(\.\d{1,3})?$/,
-  /^(development|production|test|testing|staging|local|ci|debug|info|warn|warning|error|trace|silent|verbose)$/i,
-  /^(localhost|127\.0\.0\.1|0\.0\.0\.0|::1)(:\d{1,5})?$/i,
-  /^https?:\/\/(localhost|127\.0\.0\.1)(:\d{1,5})?(\/[\w./-]*)?$/i,
-  /^\$\{?\w+\}?$/,
-  /^\.{0,2}\/[\w./-]{0,60}$/,
+const secretKey = String.raw`[\w.-]*(?:pass(?:word|wd|phrase)|passw|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|account[_-]?key|auth(?!or)|credential|key-data|connection[_-]?string)[\w.-]*`;
+const quoted = String.raw`"((?:[^"\\\n]|\\.)+)"|'([^'\n]+)'`;
+/** In files of settings: at the start of a line an unquoted value goes to its end, else to what may end it. */
+const settingKeys: readonly RegExp[] = [
+  new RegExp(String.raw`(${secretKey})["']?[ \t]*[=:][ \t]*(?:${quoted})`, "gi"),
+  new RegExp(
+    String.raw`^[ \t-]*(?:\/\/[^\s=]*:)?(${secretKey})[ \t]*[=:][ \t]*([^\s"'{[#;](?:[^\r\n]*[^\s])?)`,
+    "gim",
+  ),
+  new RegExp(String.raw`(${secretKey})["']?[ \t]*[=:][ \t]*["']?([^\s"',{}[\]]+)`, "gi"),
 ];
-
-function isHarmless(value: string): boolean {
-  return value === "" || harmless.some((pattern) => pattern.test(value));
-}
-
-function isPlaceholder(value: string): boolean {
-  return value.includes("$HOLDFAST_SECRET_");
-}
-
-/** Name of a secret after the key that it stands at. */
-function nameOfKey(key: string): string {
-  const name = key
-    .replaceAll(/([a-z0-9])([A-Z])/g, "$1_$2")
-    .replaceAll(/[^A-Za-z0-9]+/g, "_")
-    .replaceAll(/^[_0-9]+|_+$/g, "")
-    .toUpperCase()
-    .slice(0, 80);
-  return name === "" ? "VALUE" : name;
-}
-
-const assignment = /^([ \t]*(?:export[ \t]+)?)([\w.-]+)([ \t]*=[ \t]*)/gm;
-
-/** Values of `KEY=value` lines: quoted (over several lines too), or to the end of the line or a comment. */
-export function environmentSpans(text: string): SecretSpan[] {
-  const spans: SecretSpan[] = [];
-  let until = 0;
-  for (const match of text.matchAll(assignment)) {
-    const start = match.index + match[0].length;
-    if (match.index < until) continue; // inside a quoted value of several lines
-    const [from, to] = valueAt(text, start);
-    until = to;
-    if (!isHarmless(text.slice(from, to)) && !isPlaceholder(text.slice(from, to)))
-      spans.push({ start: from, end: to, name: nameOfKey(match[2] ?? "") });
-  }
-  return spans;
-}
-
-function valueAt(text: string, start: number): readonly [number, number] {
-  const quote = text[start];
-  if (quote === '"' || quote === "'" || quote === "`") {
-    for (let at = start + 1; at < text.length; at++) {
-      if (text[at] === "\\" && quote === '"') at++;
-      else if (text[at] === quote) return [start + 1, at];
-    }
-  }
-  const line = text.indexOf("\n", start);
-  const end = line < 0 ? text.length : line;
-  const value = text.slice(start, end).replace(/[ \t]+#.*$/, "");
-  return [start, start + value.trimEnd().length];
-}
-
-const settingKeys =
-  /(_?authToken|_auth|_?password|passwd|token|secret|api[_-]?key|secret[_-]?access[_-]?key|session[_-]?token|access[_-]?key[_-]?id|client[_-]?secret|private[_-]?key|auth)["']?[ \t]*[=:][ \t]*["']?([^\s"',}]+)/gi;
-const netrcWords = /\b(password|account)[ \t]+(\S+)/g;
+/** Any key and its value, and the items of lists. */
+const anyKeys: readonly RegExp[] = [
+  new RegExp(String.raw`([\w.-]+)["']?[ \t]*[=:][ \t]*(?:${quoted})`, "g"),
+  new RegExp(String.raw`([[,-])\s*(?:${quoted})(?!["']?\s*:)`, "g"),
+  /^[ \t-]*([\w.-]+)[ \t]*[=:][ \t]*([^\s"'{[#;|>](?:[^\r\n]*[^\s])?)/gm,
+  /^[ \t]*(-)[ \t]+([^\s"'{[#;:]+)[ \t]*\r?$/gm,
+  /^([ \t]+)([^\s"'{}[\]#,:=-][^\s:=]*)[ \t]*\r?$/gm,
+];
+const pgpassWords =
+  /^((?:\\.|[^\\:\r\n#])(?:\\.|[^\\:\r\n])*(?::(?:\\.|[^\\:\r\n])*){3}):([^\r\n]+)/gm;
+const netrcWords = /\b(password|account)\s+(?![=:])(\S+)/g;
 const authorization = /\b(basic|bearer)[ \t]+([\w+/=.~-]{8,})/gi;
 const urlPassword = /:\/\/([^\s:/@"'`<>]+):([^\s/@"'`<>]+)@/g;
 
 function groupSpans(text: string, pattern: RegExp, name: string | undefined): SecretSpan[] {
   return [...text.matchAll(pattern)].flatMap((match) => {
-    const value = match[2] ?? "";
+    const value = match[2] ?? match[3] ?? "";
     const start = match.index + match[0].lastIndexOf(value);
     if (isHarmless(value) || isPlaceholder(value)) return [];
     return [{ start, end: start + value.length, name: name ?? nameOfKey(match[1] ?? "") }];
@@ -184,13 +146,17 @@ export async function secretSpans(path: string, text: string): Promise<readonly 
   if (kind === "whole")
     return text === "" ? [] : [{ start: 0, end: text.length, name: wholeFileName(path) }];
   const spans = await contentSpans(text);
-  if (kind === "environment") spans.push(...environmentSpans(text));
+  if (kind === "environment")
+    spans.push(...environmentSpans(text, /(^|\/)\.envrc[^/]*$/i.test(path)));
   if (kind === "settings")
     spans.push(
-      ...groupSpans(text, settingKeys, undefined),
+      ...settingKeys.flatMap((pattern) => groupSpans(text, pattern, undefined)),
       ...groupSpans(text, netrcWords, undefined),
       ...groupSpans(text, authorization, "AUTHORIZATION"),
     );
+  if (kind === "values")
+    spans.push(...anyKeys.flatMap((pattern) => groupSpans(text, pattern, undefined)));
+  if (/(^|\/)\.pgpass$/i.test(path)) spans.push(...groupSpans(text, pgpassWords, "PASSWORD"));
   return withoutOverlap(spans);
 }
 

@@ -47,7 +47,7 @@ export function changeOf(
         ? Promise.resolve(mergedFrom(merged, file.before))
         : started
           ? partialSide(reader, chosen, earlier, file.before)
-          : sealedSide(reader, "base", basePath, file.path, file.before),
+          : sealedSide(reader, "base", basePath, file, file.before),
     theirs: () => theirsOf(reader, chosen, choice),
     ...((choice?.take === "theirs" || (choice?.take === "edited" && choice.over === true)) && {
       force: true,
@@ -68,10 +68,10 @@ async function theirsOf(
   const { file, earlier, now, whole } = chosen;
   if (choice?.take === "edited") {
     const mode = modeOf(file.after) ?? modeOf(file.before) ?? 0o644;
-    return fileSide(await reader.unmask(file.path, choice.bytes), mode);
+    return fileSide(await reader.unmask(file.path, choice.bytes, file.from), mode);
   }
   return whole
-    ? sealedSide(reader, "shadow", file.path, file.path, file.after)
+    ? sealedSide(reader, "shadow", file.path, file, file.after)
     : partialSide(reader, chosen, [...earlier, ...now], file.before);
 }
 
@@ -84,7 +84,7 @@ async function sealedSide(
   reader: ForkReader,
   side: ForkSide,
   readPath: string,
-  path: string,
+  { path, from }: Chosen["file"],
   state: FileState | undefined,
 ): Promise<Side | undefined> {
   if (state === undefined || state.type !== "file")
@@ -93,7 +93,7 @@ async function sealedSide(
     return { state, content: { from: "shadow", reader, path } };
   }
   const bytes = await sealedBytes(reader, side, readPath, state);
-  return fileSide(await reader.unmask(path, bytes), state.mode);
+  return fileSide(await reader.unmask(path, bytes, from), state.mode);
 }
 
 async function sealedBytes(
@@ -127,7 +127,7 @@ async function partialSide(
   const fresh = after === undefined ? "" : await sideText(reader, "shadow", file.path, after);
   const lines = applyHunks(splitLines(old), splitLines(fresh), hunks);
   const mode = modeOf(before) ?? modeOf(after) ?? 0o644;
-  return fileSide(await reader.unmask(file.path, textBytes(lines.join(""))), mode);
+  return fileSide(await reader.unmask(file.path, textBytes(lines.join("")), file.from), mode);
 }
 
 async function sideText(
