@@ -38,6 +38,9 @@ struct publish {
     int parent;
     const char *parent_of;
     size_t parent_length;
+    /* Files of several names as our own operations have left them: every one of them moves the ctime of all the names. */
+    struct stat *linked;
+    size_t linked_count;
 };
 
 /* How one operation went. */

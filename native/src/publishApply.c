@@ -43,13 +43,58 @@ static enum op_result swap_back(const struct op *op, int stage, int parent, cons
     return OP_CHANGED;
 }
 
-static enum op_result put(const struct op *op, int stage, int parent, const char *name) {
+static struct stat *find_linked(const struct publish *publish, const struct stat *found) {
+    for (size_t i = 0; i < publish->linked_count; i++) {
+        struct stat *one = &publish->linked[i];
+        if (one->st_dev == found->st_dev && one->st_ino == found->st_ino) {
+            return one;
+        }
+    }
+    return NULL;
+}
+
+/* Call with what an operation has just moved or changed. */
+static void note_linked(struct publish *publish, const struct stat *found) {
+    if (S_ISDIR(found->st_mode) || found->st_nlink < 2) {
+        return;
+    }
+    struct stat *known = find_linked(publish, found);
+    if (!known) {
+        publish->linked = must_realloc(publish->linked, (publish->linked_count + 1) * sizeof *publish->linked);
+        known = &publish->linked[publish->linked_count++];
+    }
+    *known = *found;
+}
+
+static bool is_moved(const struct publish *publish, const struct stat *found, const char *identity, bool with_ctime) {
+    const struct stat *known = find_linked(publish, found);
+    char text[IDENTITY_BYTES];
+    if (!known || !is_same_inode(known, identity)) {
+        return false;
+    }
+    format_identity(known, text);
+    return with_ctime ? is_same(found, text) : is_same_but_ctime(found, text);
+}
+
+/* What was there when the operation was prepared, or what our own operations have made of it under another of its names. */
+static bool is_expected(const struct publish *publish, const struct stat *found, const char *identity) {
+    return is_same(found, identity) || is_moved(publish, found, identity, true);
+}
+
+static bool is_expected_but_ctime(const struct publish *publish, const struct stat *found, const char *identity) {
+    return is_same_but_ctime(found, identity) || is_moved(publish, found, identity, false);
+}
+
+static enum op_result put(struct publish *publish, const struct op *op, int stage, int parent, const char *name) {
     struct stat found;
     bool there = FS(fstatat(parent, name, &found, AT_SYMLINK_NOFOLLOW)) == 0;
     if (!there && errno != ENOENT) {
         return OP_FAILED;
     }
     if (there && is_same_inode(&found, op->staged)) {
+        if (FS(fstatat(stage, op->slot, &found, AT_SYMLINK_NOFOLLOW)) == 0) {
+            note_linked(publish, &found);
+        }
         return OP_DONE;
     }
     if (op->expected[0] == '\0') {
@@ -61,7 +106,7 @@ static enum op_result put(const struct op *op, int stage, int parent, const char
         }
         return OP_DONE;
     }
-    if (!there || !is_same(&found, op->expected)) {
+    if (!there || !is_expected(publish, &found, op->expected)) {
         return OP_CHANGED;
     }
     if (swap(op, stage, parent, name) == -1) {
@@ -70,10 +115,14 @@ static enum op_result put(const struct op *op, int stage, int parent, const char
     if (FS(fstatat(stage, op->slot, &found, AT_SYMLINK_NOFOLLOW)) == -1) {
         return OP_FAILED;
     }
-    return is_same_but_ctime(&found, op->expected) ? OP_DONE : swap_back(op, stage, parent, name);
+    if (!is_expected_but_ctime(publish, &found, op->expected)) {
+        return swap_back(op, stage, parent, name);
+    }
+    note_linked(publish, &found);
+    return OP_DONE;
 }
 
-static enum op_result take_away(const struct op *op, int stage, int parent, const char *name) {
+static enum op_result take_away(struct publish *publish, const struct op *op, int stage, int parent, const char *name) {
     struct stat found;
     if (FS(fstatat(parent, name, &found, AT_SYMLINK_NOFOLLOW)) == -1) {
         struct stat kept;
@@ -82,9 +131,12 @@ static enum op_result take_away(const struct op *op, int stage, int parent, cons
         }
         bool done = FS(fstatat(stage, op->slot, &kept, AT_SYMLINK_NOFOLLOW)) == 0 &&
                     is_same_inode(&kept, op->expected);
+        if (done) {
+            note_linked(publish, &kept);
+        }
         return done ? OP_DONE : OP_CHANGED;
     }
-    if (!is_same(&found, op->expected)) {
+    if (!is_expected(publish, &found, op->expected)) {
         return OP_CHANGED;
     }
     if (rename_fresh(parent, name, stage, op->slot) == -1) {
@@ -93,7 +145,8 @@ static enum op_result take_away(const struct op *op, int stage, int parent, cons
     if (FS(fstatat(stage, op->slot, &found, AT_SYMLINK_NOFOLLOW)) == -1) {
         return OP_FAILED;
     }
-    if (is_same_but_ctime(&found, op->expected)) {
+    if (is_expected_but_ctime(publish, &found, op->expected)) {
+        note_linked(publish, &found);
         return OP_DONE;
     }
     return rename_fresh(stage, op->slot, parent, name) == -1 ? OP_FAILED : OP_CHANGED;
@@ -133,7 +186,7 @@ static enum op_result make_directory(const struct op *op, int stage, int parent,
     return OP_DONE;
 }
 
-static enum op_result change_mode(const struct op *op, int parent, const char *name) {
+static enum op_result change_mode(struct publish *publish, const struct op *op, int parent, const char *name) {
     int fd = FS(openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC));
     if (fd == -1) {
         return errno == ENOENT ? OP_CHANGED : OP_FAILED;
@@ -143,11 +196,14 @@ static enum op_result change_mode(const struct op *op, int parent, const char *n
     enum op_result result = OP_FAILED;
     if (FS(fstat(fd, &found)) == 0) {
         bool done = is_same_inode(&found, op->expected) && (found.st_mode & 07777) == mode;
-        result = done || is_same(&found, op->expected) ? OP_DONE : OP_CHANGED;
+        result = done || is_expected(publish, &found, op->expected) ? OP_DONE : OP_CHANGED;
         char path[64];
         snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
         if (!done && result == OP_DONE && FS(chmod(path, mode)) == -1) {
             result = OP_FAILED;
+        }
+        if (result == OP_DONE && fstat(fd, &found) == 0) {
+            note_linked(publish, &found);
         }
     }
     int saved = errno;
@@ -185,11 +241,11 @@ enum op_result apply_op(struct publish *publish, const struct op *op) {
     }
     int stage = publish->stages[op->stage];
     switch (op->kind) {
-    case OP_PUT: return put(op, stage, parent, name);
-    case OP_REMOVE: return take_away(op, stage, parent, name);
+    case OP_PUT: return put(publish, op, stage, parent, name);
+    case OP_REMOVE: return take_away(publish, op, stage, parent, name);
     case OP_RMDIR: return take_directory(op, stage, parent, name);
     case OP_MKDIR: return make_directory(op, stage, parent, name);
-    case OP_MODE: return change_mode(op, parent, name);
+    case OP_MODE: return change_mode(publish, op, parent, name);
     }
     return OP_FAILED;
 }

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { lstatSync } from "node:fs";
+import { linkSync, lstatSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { ConflictFailure } from "../../src/runtime/commit/conflictFailure.ts";
+import { nativeBuild } from "../support/nativeBuild.ts";
 import { PublishFixture, type Planted } from "../support/publishFixture.ts";
 import { snapshotTree } from "../support/treeSnapshot.ts";
 
@@ -205,6 +206,45 @@ describe("commit", () => {
         assert.equal(fixture.read(at), content, at);
     });
   }
+
+  for (const exchange of ["with", "without"])
+    it(`several names of one file change together, ${exchange} exchange of names`, async () => {
+      const names = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
+      const base = Object.fromEntries(names.map((name) => [name, "1\n"]));
+      const without = {
+        native: nativeBuild("faults"),
+        env: { HOLDFAST_FAULT_NO_EXCHANGE: "1" },
+      };
+      using fixture = new PublishFixture(base, {
+        parent: tmpdir(),
+        ...(exchange === "without" && without),
+      });
+      const link = (...group: readonly string[]): void => {
+        for (const name of group.slice(1)) {
+          rmSync(path.join(fixture.workspace, name));
+          linkSync(
+            path.join(fixture.workspace, group[0] ?? ""),
+            path.join(fixture.workspace, name),
+          );
+        }
+      };
+      link("a", "b");
+      link("c", "d");
+      link("e", "f");
+      link("g", "h", "i");
+      fixture.agent({ a: null, b: null, c: "2\n", d: "2\n" });
+      fixture.agent({ e: { content: "1\n", mode: 0o755 }, f: null });
+      fixture.agent({ g: "2\n", h: null, i: { content: "1\n", mode: 0o755 } });
+      const before = snapshotTree(fixture.workspace);
+      assert.equal((await fixture.commit()).complete, true);
+      assert.deepEqual(readdirSync(fixture.workspace).join(""), "cdegi");
+      assert.equal(
+        ["c", "d", "e", "g", "i"].map((name) => fixture.read(name)).join(""),
+        "2\n2\n1\n2\n1\n",
+      );
+      await fixture.undo();
+      assert.deepEqual(snapshotTree(fixture.workspace), before);
+    });
 
   it("leaves files that are not chosen alone, times and all", async () => {
     using fixture = new PublishFixture({ a: "1\n", b: "1\n", "d/c": "1\n" });

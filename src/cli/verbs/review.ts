@@ -120,7 +120,12 @@ function reportCommit(context: Context, view: CommitView, verb: string): number 
     const rows = view.conflicts.map(({ path, reason }) => `${path}: ${reason}`).join("; ");
     const fix =
       "nothing was written; settle each with --mine PATH or --theirs PATH, or edit it and commit again";
-    throw new Failure("conflict", "conflicts", `${view.conflicts.length} conflicts: ${rows}`, fix);
+    throw new Failure(
+      "conflict",
+      "conflicts",
+      `${plural(view.conflicts.length, "conflict")}: ${rows}`,
+      fix,
+    );
   }
   if (!context.json)
     context.say(
