@@ -67,12 +67,13 @@ export class ForkFixture {
   readonly nativePath: string;
   #count = 0;
 
-  constructor(parent: string = tmpdir(), kind: "plain" | "san" = "plain") {
+  /** `home`: the state's directory, where it is not to lie beside the workspace. */
+  constructor(parent: string = tmpdir(), kind: "plain" | "san" = "plain", home?: string) {
     this.root = mkdtempSync(path.join(parent, "holdfast-fork-"));
     this.workspace = path.join(this.root, "work");
-    this.home = path.join(this.root, "home");
+    this.home = home ?? path.join(this.root, "home");
     mkdirSync(this.workspace);
-    mkdirSync(this.home, { mode: 0o700 });
+    mkdirSync(this.home, { mode: 0o700, recursive: true });
     this.nativePath = nativeProgram(kind);
     this.port = workspaces({ nativePath: this.nativePath });
   }

@@ -128,7 +128,8 @@ async function makeFork(
       if (isLast || !isUnavailable) throw error;
       notes.push(messageOf(error));
       await takeDown(context.nativePath, context.place, context.paths);
-      mkdirSync(context.paths.base, { recursive: true, mode: 0o700 });
+      for (const directory of [context.paths.base, context.place])
+        mkdirSync(directory, { recursive: true, mode: 0o700 });
     }
   }
   throw new Error("no backend");

@@ -1,18 +1,22 @@
 import { Failure, messageOf } from "../../base/errors.ts";
 
-const notAllowed: ReadonlySet<number> = new Set([1, 13, 30]);
+/** EPERM, EACCES, EROFS: what to do. */
+const notAllowed: ReadonlyMap<number, string> = new Map([
+  [
+    1,
+    "take the attribute that forbids it from the file or its directory (`lsattr`, `chattr -i`), or leave the file out",
+  ],
+  [13, "make the file's directory writable for you"],
+  [30, "mount its filesystem for writing"],
+]);
 const noRoom: ReadonlySet<number> = new Set([28, 122]);
 
 /** A failure of the native program at a path, after everything was taken back. */
 export function failureAt(path: string, errno: number, reason: string): Failure {
   const message = `nothing was written: ${JSON.stringify(path)}: ${reason}`;
-  if (notAllowed.has(errno)) {
-    return new Failure(
-      "refused",
-      "workspace-not-writable",
-      message,
-      "make the file's directory writable for you, then commit again",
-    );
+  const fix = notAllowed.get(errno);
+  if (fix !== undefined) {
+    return new Failure("refused", "workspace-not-writable", message, `${fix}, then commit again`);
   }
   return noRoom.has(errno)
     ? new Failure("failed", "disk-full", message, "free some space, then commit again")
