@@ -30,7 +30,8 @@ export const snapshotBackend: Backend = async (context) => {
 /** What an overlay of the whole tree cannot do: told before the run. */
 export const overlayLimits = [
   "renaming a directory that the workspace already had fails (EXDEV): `mv` copies it, `git mv` of a directory fails",
-  "edits in the workspace show through while the agent runs",
+  "edits in the workspace show through while the agent runs; a secret file that you add there is not masked",
+  "of a file with several names (hard links) only the one that is written changes",
 ];
 
 /** One overlay over the whole workspace. */
