@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { agentProgram } from "../../.config/setupAgents.mjs";
@@ -56,6 +57,7 @@ describe("Claude Code in a transaction", () => {
         permissions: { deny: ["Bash(rm -rf forbidden)"] },
       }),
     });
+    execFileSync("git", ["init", "-q"], { cwd: world.workspace });
     const model = await startScriptedModel(() => script(world.workspace));
     try {
       const { code, stdout, stderr } = await world.run(
@@ -127,6 +129,12 @@ describe("Claude Code in a transaction", () => {
       [...new Set(hooks.map(({ argv }) => argv.join(" ")))],
       [hookProgram],
       "its hooks are started without a shell",
+    );
+
+    assert.deepEqual(
+      execs.filter(({ argv }) => argv.includes("write-tree")),
+      [],
+      "it takes no picture of the tree for each command: what was observed tells the same",
     );
 
     const requests = entries.filter((entry) => entry.kind === "request.started");

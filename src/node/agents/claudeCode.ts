@@ -107,6 +107,13 @@ function seed(workspace: string, key: string): string {
   });
 }
 
+/**
+ * What the person may set otherwise: these stand where the person's own settings do, behind `--settings`. Without questions the
+ * agent would compare the tree before and after each command, three processes of git a command, to list under its output
+ * what it has changed; the model is not told of it. Here the timeline tells that, from what was observed.
+ */
+const preferences = JSON.stringify({ bashEditDiffEnabled: false });
+
 const keyNames = ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"] as const;
 
 /** Where `/login` and the renewal of a login get tokens. */
@@ -179,6 +186,7 @@ export const claudeCode: AgentAdapter = {
         content: seed(request.workspace, placeholderOf(keyNames[0])),
         mode: 0o600,
       },
+      { path: `${sandboxHome}/.claude/settings.json`, content: preferences, mode: 0o600 },
     ];
     // Takes the place of every other server configuration, the repository's included.
     const servers = JSON.stringify(claudeMcp(request.mcpServers ?? []));
