@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 struct options {
-    const char *from, *to, *manifest, *base, *spare, *spare_manifest, *known, *freeze, *snapshot;
+    const char *from, *to, *manifest, *base, *spare, *spare_manifest, *known, *since, *freeze, *snapshot;
     const char **mounts;
     size_t mount_count;
     uint64_t save_limit;
@@ -43,6 +43,7 @@ static void parse_options(struct options *options, int argc, char **argv) {
         {"mount", required_argument, NULL, 'o'},     {"threads", required_argument, NULL, 'j'},
         {"no-share", no_argument, NULL, 'n'},        {"spare", required_argument, NULL, 'p'},
         {"spare-manifest", required_argument, NULL, 'l'}, {"known", required_argument, NULL, 'k'},
+        {"since", required_argument, NULL, 'c'},
         {"freeze", required_argument, NULL, 'z'},         {"snapshot", required_argument, NULL, 'x'},
         {NULL, 0, NULL, 0},
     };
@@ -62,13 +63,15 @@ static void parse_options(struct options *options, int argc, char **argv) {
         case 'p': options->spare = optarg; break;
         case 'l': options->spare_manifest = optarg; break;
         case 'k': options->known = optarg; break;
+        case 'c': options->since = optarg; break;
         case 'z': options->freeze = optarg; break;
         case 'x': options->snapshot = optarg; break;
         default: die(EXIT_USAGE, "arguments", "clone: unknown option");
         }
     }
     if (!options->from || !options->manifest || optind != argc || !options->spare != !options->spare_manifest ||
-        ((options->known || options->freeze) && options->to) || !options->freeze != !options->snapshot) {
+        ((options->known || options->freeze) && options->to) || !options->freeze != !options->snapshot ||
+        (options->since && (!options->known || !options->freeze))) {
         die(EXIT_USAGE, "arguments", "usage: clone --from DIR [--to DIR] --manifest FILE [--base DIR]");
     }
 }
@@ -76,6 +79,8 @@ static void parse_options(struct options *options, int argc, char **argv) {
 /* One snapshot that stays as the base, and one of it for the agent. */
 static void freeze(struct clone *clone, const struct options *options) {
     struct stat stat;
+    struct origin since;
+    origin_before(clone);
     if (subvolume_snapshot(options->from, options->freeze, true) != 0) {
         die_errno(EXIT_FAILED, "freeze", "cannot freeze %s", options->from);
     }
@@ -88,6 +93,15 @@ static void freeze(struct clone *clone, const struct options *options) {
         die_errno(EXIT_FAILED, "freeze", "cannot make a snapshot of %s", options->freeze);
     }
     clone->root->mode = stat.st_mode & 07777;
+    bool told = options->since && origin_parse(&since, options->since);
+    origin_after(clone, told ? &since : NULL, options->known);
+    if (told && origin_take_all(clone, &since, options->manifest)) {
+        clone->listed = true;
+    } else if (options->since && !manifest_is_sound(&clone->spare.manifest)) {
+        clone_forget_known(clone);
+    } else {
+        clone_know_directory(clone, clone->root);
+    }
 }
 
 static void open_trees(struct clone *clone, const struct options *options) {
@@ -100,8 +114,12 @@ static void open_trees(struct clone *clone, const struct options *options) {
     clone->root = must_alloc(sizeof *clone->root);
     *clone->root = (struct node){
         .mode = stat.st_mode & 07777, .times = {stat.st_atim, stat.st_mtim}, .spare = NO_ENTRY};
+    clone->known = -1;
     if (options->spare) {
         manifest_open(&clone->spare.manifest, options->spare_manifest);
+    } else if (options->since) {
+        clone->known = manifest_map(&clone->spare.manifest, options->known);
+        clone->root->spare = 0;
     } else if (options->known) {
         manifest_open(&clone->spare.manifest, options->known);
         clone->root->spare = 0;
@@ -230,6 +248,22 @@ static void add_count(struct text *line, const struct clone *clone, const char *
     json_number(line, (int64_t)sum);
 }
 
+static void add_origin(struct text *line, struct clone *clone) {
+    if (clone->frozen < 0 || !origin_is_whole(clone)) {
+        return;
+    }
+    for (unsigned i = 0; i < 8; i++) {
+        const struct counts *counts = &clone->workers[i].counts;
+        clone->origin.directories += counts->directories;
+        clone->origin.links += counts->links;
+        clone->origin.special += counts->special;
+    }
+    char *origin = origin_format(&clone->origin);
+    json_key(line, "origin");
+    json_string(line, origin);
+    free(origin);
+}
+
 static void tell(struct clone *clone, double started) {
 #define COUNT(member) {#member, offsetof(struct counts, member)}
     static const struct {
@@ -252,6 +286,7 @@ static void tell(struct clone *clone, double started) {
     json_open(&line, '[');
     text_bytes(&line, clone->unreadable.bytes, clone->unreadable.count);
     json_close(&line, ']');
+    add_origin(&line, clone);
     json_close(&line, '}');
     report(&line);
 }
@@ -278,11 +313,12 @@ int clone_main(int argc, char **argv) {
     sigaction(SIGHUP, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
     open_trees(&clone, &options);
-    if (!start_workers(&clone, options.threads) || !clone_tree(&clone, options.threads) ||
-        !close_packs(&clone, options.threads)) {
+    bool known = clone.listed || clone.root->known;
+    if (!known && (!start_workers(&clone, options.threads) || !clone_tree(&clone, options.threads) ||
+                   !close_packs(&clone, options.threads))) {
         give_up(&clone, &options);
     }
-    if (clone_write_manifest(&clone, options.manifest) != 0) {
+    if (!clone.listed && clone_write_manifest(&clone, options.manifest) != 0) {
         clone_fail(&clone, clone.root, NULL, "write-manifest");
         give_up(&clone, &options);
     }

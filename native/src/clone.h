@@ -35,6 +35,7 @@ struct node {
     bool frozen; /* of a listing of a frozen tree: it is looked at there and not in the live one */
     bool mount; /* stays empty: an overlay comes over it */
     bool known; /* its `count` entries are those that an earlier listing has of it: there are none of its own */
+    bool same;  /* the very directory that its record in an earlier listing is of: the marks of its entries hold */
     bool late;  /* mode and times are set at the end */
     struct node *next;
 };
@@ -44,6 +45,7 @@ struct counts {
     uint64_t shared, copied, linked, sparse;
     uint64_t special, vanished, unreadable, changing, xattrs_lost;
     uint64_t kept; /* files of the spare */
+    uint64_t unseen; /* of a listing: files whose content could not be looked at */
 };
 
 struct worker {
@@ -81,12 +83,28 @@ struct spare {
     struct manifest manifest;
 };
 
+/* Of the records of an earlier listing, as far as the filesystem tells what has changed since. */
+enum { MARK_CHANGED = 1, MARK_CHANGED_BELOW = 2 };
+
+/* What the listing of a snapshot is of. */
+struct origin {
+    uint64_t uuid[2];           /* the subvolume that the snapshot is of */
+    uint64_t transid, ctransid; /* of the filesystem's transactions: that of the snapshot, and that of the last change */
+    uint64_t identity;          /* of the listing */
+    uint64_t directories, links, special;
+};
+
 struct clone {
     int source;
     int shadow; /* -1: nothing is cloned, only listed */
     int frozen; /* the source as a snapshot has it, which is what is listed then; -1: there is none */
     int base; /* directory of the packs, -1: nothing is saved */
     struct spare spare;
+    int known; /* the earlier listing that `marks` are of, or -1 */
+    uint8_t *marks; /* of its records, NULL when nothing tells of changes */
+    bool listed; /* the earlier listing is this one */
+    uint64_t generation; /* of the source, before it was frozen */
+    struct origin origin; /* of this listing */
     int64_t begun;
     bool any_device; /* of a listing: the device's number is no part of what a file is */
     const char *const *mounts;
@@ -135,6 +153,24 @@ void clone_unreadable(struct clone *clone, const struct node *node, const char *
 
 /* Clones the tree beneath clone->source into clone->shadow. False when it failed; the failure is noted. */
 bool clone_tree(struct clone *clone, unsigned threads);
+/* What an earlier listing says counts no more. */
+void clone_forget_known(struct clone *clone);
+/* The ctime from which on an earlier listing may have missed a change. */
+int64_t clone_settled_before(const struct clone *clone);
+
+/* False when the text is none of an origin. */
+bool origin_parse(struct origin *origin, const char *text);
+/* To be freed. */
+char *origin_format(const struct origin *origin);
+/* Around the making of the snapshot: notes what it is of, and marks what has changed since an earlier listing, whose origin
+ * `since` is (or NULL). */
+void origin_before(struct clone *clone);
+void origin_after(struct clone *clone, const struct origin *since, const char *known_path);
+/* When nothing has changed, the earlier listing becomes the manifest. */
+bool origin_take_all(struct clone *clone, const struct origin *since, const char *path);
+/* Whether this listing is one that a later one may begin with. */
+bool origin_is_whole(const struct clone *clone);
+
 /* Inside git's object store: immutable, often large, and never part of a change set, so the base of it is not saved. */
 bool clone_in_objects(const struct node *node);
 /* True when this entry is a further link of a file that another thread or we have taken on: it is linked at the end. */
@@ -174,6 +210,10 @@ void clone_entries(struct place *at, struct listing *listing);
 bool clone_settle_entry(struct place *at, struct built *entry, enum outcome outcome);
 /* Whether nothing below a directory is looked at. */
 bool clone_skips_directory(struct clone *clone, struct node *node, int source);
+/* Adds an entry that was taken from an earlier listing. */
+void clone_count_known(struct counts *counts, const struct manifest_entry *was);
+/* When nothing has changed in a directory and below it, what an earlier listing has of it stands. */
+void clone_know_directory(struct clone *clone, struct node *node);
 /* What the host has of an entry. */
 void clone_fill_record(struct manifest_entry *record, const struct stat *stat);
 /* Whether nothing has changed since a moment before we began: later changes have a later time. */

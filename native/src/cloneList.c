@@ -22,11 +22,21 @@
  * page of a mapped file that is dirty already: what changed in the minute before it was read is read again. */
 enum { SETTLED_SECONDS = 60 };
 
+int64_t clone_settled_before(const struct clone *clone) {
+    return clone->spare.manifest.header->begun - SETTLED_SECONDS * 1000000000ll;
+}
+
+void clone_forget_known(struct clone *clone) {
+    free(clone->marks);
+    clone->marks = NULL;
+    clone->root->spare = NO_ENTRY;
+}
+
 static bool is_settled(const struct clone *clone, const struct manifest_entry *was, const struct manifest_entry *now) {
     return was->looked == LOOKED && was->type == now->type && was->host_ino == now->host_ino &&
            (clone->any_device || was->host_dev == now->host_dev) && was->host_ctime == now->host_ctime &&
            was->mtime == now->mtime &&
-           was->host_ctime < clone->spare.manifest.header->begun - SETTLED_SECONDS * 1000000000ll;
+           was->host_ctime < clone_settled_before(clone);
 }
 
 /* An error that keeps others out too, or says that there is nothing. After any other one nothing is known. */
@@ -44,18 +54,26 @@ static const struct manifest_entry *known_file(const struct clone *clone, const 
     const struct manifest *manifest = &clone->spare.manifest;
     uint32_t index = manifest_child(manifest, node->spare, name);
     const struct manifest_entry *was = index == NO_ENTRY ? NULL : &manifest->entries[index];
+    if (was && node->same && was->type == TYPE_FILE && was->looked == LOOKED && was->host_ino == now->host_ino &&
+        !clone->marks[index]) {
+        return was; /* and whatever its times are */
+    }
     return was && was->size == now->size && is_settled(clone, was, now) ? was : NULL;
 }
 
 /* What cannot be looked into now, but could be another time, must be looked at before anybody sees it. */
 static void look_inside(struct worker *worker, struct manifest_entry *record, int directory, const char *name) {
-    int fd = FS(openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    int fd = FS(openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOATIME));
+    if (fd < 0 && errno == EPERM) {
+        fd = FS(openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)); /* somebody else's */
+    }
     ssize_t got = fd < 0 ? -1 : FS(pread(fd, worker->buffer, CLONE_BUFFER, 0));
     bool whole = got >= 0 && (uint64_t)got == record->size;
     if (got >= 0 ? !whole || suspect_bytes(worker->buffer, (size_t)got) : !is_lasting(errno)) {
         record->flags |= ENTRY_SUSPECT;
     }
     record->looked = whole ? LOOKED : NOT_LOOKED;
+    worker->counts.unseen += !whole;
     if (fd >= 0) {
         close(fd);
     }
@@ -164,37 +182,99 @@ enum outcome clone_list_entry(struct place *at, struct built *entry) {
     return outcome;
 }
 
+/* Whether a directory of the live tree is the frozen one, with the same entries. */
+static bool is_still_directory(const struct clone *clone, const struct node *node, int directory) {
+    struct stat stat;
+    return fstat(directory, &stat) == 0 && stat.st_dev == clone->root_device &&
+           clone_is_at_rest(clone, NANOSECONDS(stat.st_ctim)) &&
+           (!node->own || stat.st_ino == node->own->record.host_ino);
+}
+
+/* Having been read is a change too, where the filesystem tells of changes. -1 with errno. */
+static int open_names(int root, const char *path) {
+    int fd = FS(open_beneath(root, path, O_RDONLY | O_DIRECTORY | O_NOATIME));
+    return fd < 0 && errno == EPERM ? FS(open_beneath(root, path, O_RDONLY | O_DIRECTORY)) : fd;
+}
+
+/* -1 with errno. */
+static int open_listed(struct place *at) {
+    struct clone *clone = at->clone;
+    const char *path = at->path;
+    if (clone->frozen >= 0 && !at->node->frozen) {
+        int live = open_names(clone->source, path);
+        if (live >= 0 && is_still_directory(clone, at->node, live)) {
+            return live;
+        }
+        if (live >= 0) {
+            close(live);
+        }
+        at->node->frozen = true;
+    }
+    return open_names(at->node->frozen ? clone->frozen : clone->source, path);
+}
+
 /* Whether a directory has the entries that an earlier listing found. */
 static bool is_known(const struct clone *clone, const struct node *node) {
+    if (clone->marks) {
+        return node->same && !(clone->marks[node->spare] & MARK_CHANGED);
+    }
     return node->own && node->spare != NO_ENTRY && !clone->any_device && clone_in_vendored(node) &&
            is_settled(clone, &clone->spare.manifest.entries[node->spare], &node->own->record);
 }
 
 /* Whether an entry that an earlier listing found has to be looked at itself: it has entries of its own, or it is read and its
  * size must be right. */
-static bool is_looked_at(const struct manifest_entry *was) {
+static bool is_looked_at(const struct clone *clone, const struct manifest_entry *was) {
+    if (clone->marks) {
+        return clone->marks[was - clone->spare.manifest.entries] != 0;
+    }
     return was->type == TYPE_DIRECTORY || was->flags & ENTRY_SUSPECT;
 }
 
 /* Fills an entry from an earlier listing. */
 static void take_known(struct place *at, const struct manifest_entry *was, struct built *entry) {
+    struct clone *clone = at->clone;
     entry->record = *was;
+    if (was->type == TYPE_DIRECTORY) {
+        struct node *child = entry->child = must_alloc(sizeof *child);
+        *child = (struct node){.parent = at->node,
+                               .name = entry->name,
+                               .own = entry,
+                               .spare = (uint32_t)(was - clone->spare.manifest.entries),
+                               .mode = was->mode};
+        clone_know_directory(clone, child);
+    }
     if (was->type == TYPE_FILE) {
-        entry->record.looked = LOOKED_EARLIER;
+        entry->record.looked = clone->marks ? was->looked : LOOKED_EARLIER;
     } else if (was->type == TYPE_LINK) {
         entry->target = (char *)(uintptr_t)(at->clone->spare.manifest.names + was->pack_offset);
     }
 }
 
-static void count_known(struct counts *counts, const struct manifest_entry *was) {
+void clone_count_known(struct counts *counts, const struct manifest_entry *was) {
     if (was->type == TYPE_FILE) {
         counts->files++;
         counts->bytes += was->size;
         counts->kept++;
     } else if (was->type == TYPE_LINK) {
         counts->links++;
-    } else {
+    } else if (was->type != TYPE_DIRECTORY) { /* which counts when its own entries do */
         counts->special++;
+    }
+}
+
+void clone_know_directory(struct clone *clone, struct node *node) {
+    if (!clone->marks || node->spare == NO_ENTRY) {
+        return;
+    }
+    const struct manifest_entry *was = &clone->spare.manifest.entries[node->spare];
+    node->same = was->type == TYPE_DIRECTORY && (!node->own || node->own->record.host_ino == was->host_ino);
+    if (node->same && clone->marks[node->spare] == 0) {
+        node->known = true;
+        node->count = was->child_count;
+        if (node->own) {
+            node->own->record.looked = LOOKED;
+        }
     }
 }
 
@@ -209,16 +289,16 @@ static bool list_known_entries(struct place *at) {
     node->known = true;
     for (uint32_t i = 0; i < count; i++) {
         room += first[i].name_length + 1;
-        node->known = node->known && !is_looked_at(&first[i]);
+        node->known = node->known && !is_looked_at(at->clone, &first[i]);
     }
     if (node->known) {
         for (uint32_t i = 0; i < count; i++) {
-            count_known(&at->worker->counts, &first[i]);
+            clone_count_known(&at->worker->counts, &first[i]);
         }
         node->count = count;
         return true;
     }
-    at->source = FS(open_beneath(at->clone->source, at->path, O_RDONLY | O_DIRECTORY));
+    at->source = open_listed(at);
     if (at->source < 0) {
         return false;
     }
@@ -228,45 +308,20 @@ static bool list_known_entries(struct place *at) {
     }
     for (uint32_t i = 0; i < count && !atomic_load(&at->clone->stop); i++) {
         struct built *entry = &node->entries[node->count];
-        bool looked_at = is_looked_at(&first[i]);
+        bool looked_at = is_looked_at(at->clone, &first[i]);
         memcpy(name, known->names + first[i].name_offset, first[i].name_length);
         name[first[i].name_length] = 0;
         entry->name = name;
         name += first[i].name_length + 1;
         if (!looked_at) {
             take_known(at, &first[i], entry);
-            count_known(&at->worker->counts, &first[i]);
+            clone_count_known(&at->worker->counts, &first[i]);
         }
         if (!clone_settle_entry(at, entry, looked_at ? clone_list_entry(at, entry) : CLONED)) {
             break;
         }
     }
     return true;
-}
-
-/* Whether a directory of the live tree is the frozen one, with the same entries. */
-static bool is_still_directory(const struct clone *clone, const struct node *node, int directory) {
-    struct stat stat;
-    return fstat(directory, &stat) == 0 && stat.st_dev == clone->root_device &&
-           clone_is_at_rest(clone, NANOSECONDS(stat.st_ctim)) &&
-           (!node->own || stat.st_ino == node->own->record.host_ino);
-}
-
-/* -1 with errno. */
-static int open_listed(struct place *at) {
-    struct clone *clone = at->clone;
-    const char *path = at->path;
-    if (clone->frozen >= 0 && !at->node->frozen) {
-        int live = FS(open_beneath(clone->source, path, O_RDONLY | O_DIRECTORY));
-        if (live >= 0 && is_still_directory(clone, at->node, live)) {
-            return live;
-        }
-        if (live >= 0) {
-            close(live);
-        }
-        at->node->frozen = true;
-    }
-    return FS(open_beneath(at->node->frozen ? clone->frozen : clone->source, path, O_RDONLY | O_DIRECTORY));
 }
 
 /* False with errno when the names cannot be listed. */
@@ -329,7 +384,7 @@ void clone_list_directory(struct place *at) {
         leave_out(at);
     }
     for (uint32_t i = 0; clone->frozen >= 0 && i < node->count; i++) {
-        if (node->entries[i].child) {
+        if (node->entries[i].child && !node->entries[i].child->known) {
             pool_push(&clone->pool, node->entries[i].child);
         }
     }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 enum { RECORDS_AT_ONCE = 2048 };
@@ -20,6 +21,7 @@ struct writer {
     uint64_t next_child; /* record of the next directory's first child */
     struct text names;
     struct text noted;
+    struct node *last; /* of those whose entries are to be added */
     bool failed;
 };
 
@@ -59,21 +61,43 @@ static void add(struct writer *writer, struct manifest_entry record, const char 
     }
 }
 
-static void add_known(struct writer *writer, const struct clone *clone, const struct node *node) {
+/* Puts a directory at the end of those whose entries are to be added. */
+static void follow(struct writer *writer, struct node *child) {
+    child->index = (uint32_t)writer->header.count;
+    child->next = NULL;
+    writer->last->next = child;
+    writer->last = child;
+}
+
+/* Where the filesystem tells what has changed, a directory is known with all that is below it, and counts now. */
+static void add_known(struct writer *writer, struct clone *clone, const struct node *node) {
+    struct counts *counts = &clone->workers[0].counts;
     const struct manifest *known = &clone->spare.manifest;
     const struct manifest_entry *entry = &known->entries[known->entries[node->spare].first_child];
+    counts->directories += clone->marks != NULL;
     for (uint32_t i = 0; i < node->count; i++, entry++) {
         struct manifest_entry record = *entry;
-        record.looked = record.type == TYPE_FILE ? LOOKED_EARLIER : record.looked;
+        uint32_t children = 0;
+        if (clone->marks) {
+            clone_count_known(counts, entry);
+        } else if (record.type == TYPE_FILE) {
+            record.looked = LOOKED_EARLIER;
+        }
+        if (record.type == TYPE_DIRECTORY) {
+            struct node *child = must_alloc(sizeof *child);
+            children = entry->child_count;
+            *child = (struct node){.spare = (uint32_t)(entry - known->entries), .count = children, .known = true};
+            follow(writer, child);
+        }
         const char *target = entry->type == TYPE_LINK ? known->names + entry->pack_offset : NULL;
-        add(writer, record, known->names + entry->name_offset, entry->name_length, target, node->index, 0);
+        add(writer, record, known->names + entry->name_offset, entry->name_length, target, node->index, children);
     }
 }
 
-static void add_directories(struct writer *writer, const struct clone *clone) {
-    struct node *last = clone->root;
-    last->next = NULL; /* from here on it links those whose entries are to be added */
-    for (struct node *node = last; node && !writer->failed; node = node->next) {
+static void add_directories(struct writer *writer, struct clone *clone) {
+    writer->last = clone->root;
+    clone->root->next = NULL; /* from here on it links those whose entries are to be added */
+    for (struct node *node = clone->root; node && !writer->failed; node = node->next) {
         if (node->known) {
             add_known(writer, clone, node);
             continue;
@@ -81,10 +105,7 @@ static void add_directories(struct writer *writer, const struct clone *clone) {
         for (uint32_t i = 0; i < node->count; i++) {
             struct built *entry = &node->entries[i];
             if (entry->child) {
-                entry->child->index = (uint32_t)writer->header.count;
-                entry->child->next = NULL;
-                last->next = entry->child;
-                last = entry->child;
+                follow(writer, entry->child);
             }
             add(writer, entry->record, entry->name, strlen(entry->name), entry->target, node->index,
                 entry->child ? entry->child->count : 0);
@@ -96,7 +117,7 @@ static int write_records(struct clone *clone, int fd) {
     struct writer writer = {
         .fd = fd,
         .records = must_alloc(RECORDS_AT_ONCE * sizeof *writer.records),
-        .header = {.magic = {'H', 'F', 'M', 'A', 'N', 'I', '0', '1'}, .begun = clone->begun},
+        .header = {.magic = {'H', 'F', 'M', 'A', 'N', 'I', '0', '1'}, .begun = clone->begun, .identity = clone->origin.identity},
         .next_child = 1,
     };
     writer.failed = FS(write_all(fd, &writer.header, sizeof writer.header)) != 0;
@@ -121,6 +142,10 @@ static int write_records(struct clone *clone, int fd) {
 }
 
 int clone_write_manifest(struct clone *clone, const char *path) {
+    uint64_t *identity = &clone->origin.identity;
+    if (getrandom(identity, sizeof *identity, 0) != sizeof *identity) {
+        *identity = 0; /* nobody begins with it */
+    }
     char *temporary = must_format("%s.new", path);
     int fd = FS(open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
     int result = fd < 0 ? -1 : write_records(clone, fd);

@@ -141,6 +141,7 @@ static enum outcome clone_directory_entry(struct place *at, struct built *entry,
     *child = (struct node){
         .parent = node, .name = entry->name, .own = entry, .mode = stat->st_mode & 07777, .spare = spare};
     child->path_bytes = node->path_bytes + (node->path_bytes > 0) + (uint32_t)strlen(entry->name);
+    clone_know_directory(clone, child);
     child->times[0] = stat->st_atim;
     child->times[1] = stat->st_mtim;
     entry->child = child;

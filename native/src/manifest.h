@@ -17,6 +17,7 @@
 #ifndef HOLDFAST_MANIFEST_H
 #define HOLDFAST_MANIFEST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -39,7 +40,7 @@ struct manifest_header {
     uint64_t bytes;
     int64_t begun; /* when the clone began, by the clock that file times come from */
     uint64_t noted;
-    uint64_t reserved;
+    uint64_t identity; /* no other manifest has this number */
 };
 
 struct manifest_entry {
@@ -84,6 +85,10 @@ struct manifest {
 
 /* Maps a manifest and checks that every index in it is in bounds, or dies. */
 void manifest_open(struct manifest *manifest, const char *path);
+/* Maps a manifest whose records nobody has looked at yet, or dies. Returns its descriptor. */
+int manifest_map(struct manifest *manifest, const char *path);
+/* Whether every index in it is in bounds. */
+bool manifest_is_sound(const struct manifest *manifest);
 void manifest_close(struct manifest *manifest);
 
 enum { NO_ENTRY = UINT32_MAX };

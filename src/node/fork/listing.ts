@@ -4,21 +4,26 @@ import {
   linkSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   realpathSync,
   renameSync,
   rmSync,
   statSync,
+  writeFileSync,
 } from "node:fs";
 import path from "node:path";
 import type { ForkContext } from "./backend.ts";
 import { CloneCounts } from "./forkNotes.ts";
-import { runNative } from "./runNative.ts";
+import { runNative, type NativeAnswer } from "./runNative.ts";
 
 /*
  * A listing is the manifest of a tree that is not cloned. Its walk asks for the attributes of every file, and reads the
  * small ones that may hold a secret. The last listing of a workspace is kept in `$HOLDFAST_HOME/listings/<key>`: of a file
  * that is the same by device, inode, ctime, mtime and size, and had been left alone for a minute when it was read, the next
  * listing takes what was found then. Nothing else is taken from it, and no file is left out of the walk.
+ *
+ * With a snapshot the listing says in `<key>.origin` what it is of, and the next one starts from there: btrfs tells what has
+ * changed since (native/src/cloneOrigin.c). When nothing has, it is the same listing once more.
  *
  * It holds names and attributes, no content. One that is damaged or made by another build of the native program is as none.
  */
@@ -41,25 +46,47 @@ export async function listTree(context: ForkContext, baseTree?: string): Promise
   const kept = keptListing(context);
   const freeze = baseTree === undefined ? [] : ["--freeze", baseTree, "--snapshot", shadow];
   const args = ["--from", workspace, "--manifest", manifest, ...freeze];
-  const list = async (more: readonly string[]): Promise<CloneCounts> =>
-    new CloneCounts((await runNative(nativePath, "clone", [...args, ...more], { signal })).report);
-  const counts = existsSync(kept)
-    ? await list(["--known", kept]).catch((error: unknown) => {
-        if (signal.aborted) throw error;
-        return list([]); // what it had made is gone
-      })
+  const list = async (more: readonly string[]): Promise<NativeAnswer["report"]> =>
+    (await runNative(nativePath, "clone", [...args, ...more], { signal })).report;
+  const report = existsSync(kept)
+    ? await list(["--known", kept, ...(baseTree === undefined ? [] : sinceOrigin(kept))]).catch(
+        (error: unknown) => {
+          if (signal.aborted) throw error;
+          return list([]); // what it had made is gone
+        },
+      )
     : await list([]);
-  keep(manifest, kept);
-  return counts;
+  const { origin } = report;
+  keep(manifest, kept, typeof origin === "string" ? origin : undefined);
+  return new CloneCounts(report);
 }
 
-/** Under a second name: a manifest is never written again. */
-function keep(manifest: string, kept: string): void {
+function originOf(kept: string): string {
+  return `${kept}.origin`;
+}
+
+function sinceOrigin(kept: string): readonly string[] {
+  try {
+    return ["--since", readFileSync(originOf(kept), "utf8")];
+  } catch {
+    return []; // it was made otherwise
+  }
+}
+
+/** Under a second name: a manifest is never written again. An origin names its manifest: an other's is as none. */
+function keep(manifest: string, kept: string, origin: string | undefined): void {
   const making = `${kept}.${process.pid}`;
   try {
     mkdirSync(path.dirname(kept), { recursive: true, mode: 0o700 });
     linkSync(manifest, making);
     renameSync(making, kept);
+    rmSync(making, { force: true }); // still there when both were one file
+    if (origin === undefined) {
+      rmSync(originOf(kept), { force: true });
+    } else {
+      writeFileSync(making, origin, { mode: 0o600 });
+      renameSync(making, originOf(kept));
+    }
   } catch {
     rmSync(making, { force: true }); // the next listing reads all again
   }
@@ -73,5 +100,5 @@ export function removeListings(home: string, before: Date): number {
     .map((name) => path.join(directory, name))
     .filter((file) => (statSync(file, { throwIfNoEntry: false })?.mtime ?? before) <= before);
   for (const file of old) rmSync(file, { force: true });
-  return old.length;
+  return old.filter((file) => !file.endsWith(".origin")).length;
 }
