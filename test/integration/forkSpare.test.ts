@@ -211,6 +211,29 @@ describe("fork: a spare clone", function () {
     assert.deepEqual(actOn(fixture.workspace, []), before);
   });
 
+  it("is as none for another build of the native program, which may look for more secrets", async () => {
+    using fixture = new ForkFixture();
+    fixture.write("a", "a");
+    assert.equal(await spare(fixture), true);
+    const other = path.join(fixture.root, "native");
+    execFileSync("cp", [fixture.nativePath, other]);
+    const port = workspaces({ nativePath: other });
+    const { workspace } = fixture;
+    const paths = fixture.paths();
+    const signal = new AbortController().signal;
+    const made = await port.fork({
+      workspace,
+      paths,
+      backend: "clone",
+      onProgress: () => undefined,
+      signal,
+    });
+    assert.equal(made.spare, undefined);
+    assert.deepEqual(sparesOf(fixture), []);
+    assert.equal(await spare(fixture), true);
+    assert.equal((await fixture.fork("clone")).fork.spare, true);
+  });
+
   it("is not made for who does not want any", async () => {
     using fixture = new ForkFixture();
     fixture.write("a.txt", "a\n");

@@ -1,12 +1,14 @@
-import { rmSync } from "node:fs";
+import { lstatSync, rmSync } from "node:fs";
 import path from "node:path";
 import { Failure, messageOf } from "../../base/errors.ts";
+import { plural } from "../../base/words.ts";
 import { findAgent, programVersion } from "../../node/agents/findProgram.ts";
 import { builtInAgents } from "../../node/agents/registry.ts";
 import { removeListings } from "../../node/fork/listing.ts";
 import { probeForks } from "../../node/fork/probeForks.ts";
 import { removeSpares, spareRow } from "../../node/fork/spare.ts";
 import { JournalFile } from "../../node/journal/journalFile.ts";
+import { journalPath } from "../../node/journal/journalHead.ts";
 import { probeHostSandbox } from "../../node/sandbox/hostSandboxes.ts";
 import { listTransactions, type FoundTransaction } from "../../node/state/home.ts";
 import { openHome } from "../../node/state/homeDirectory.ts";
@@ -124,6 +126,15 @@ async function recoverOne(context: Context, found: FoundTransaction): Promise<re
   }
 }
 
+/** A journal comes within moments of its directory; one without has lost it, and nothing of it can be reviewed. */
+const journalComesMs = 120_000;
+
+function isLost(root: string, before: string): boolean {
+  const made = lstatSync(root, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
+  const isOld = made <= Date.parse(before) && made <= Date.now() - journalComesMs;
+  return isOld && lstatSync(journalPath(root), { throwIfNoEntry: false }) === undefined;
+}
+
 export const gcVerb: Verb = {
   usage: "holdfast gc [--older-than DAYS]",
   summary:
@@ -146,8 +157,8 @@ export const gcVerb: Verb = {
     let removed = 0;
     for (const found of listTransactions(openHome(context.env))) {
       const old = (found.state?.begunAt ?? "") <= before;
-      if (!old || !finished.has(stateNameOf(found)) || !takeSupervisorLock(found.paths.root))
-        continue;
+      const isOver = finished.has(stateNameOf(found)) || isLost(found.paths.root, before);
+      if (!old || !isOver || !takeSupervisorLock(found.paths.root)) continue;
       const fork = loadFork(found.paths);
       if (fork !== undefined) await forks.remove(fork, found.paths);
       rmSync(path.resolve(found.paths.root), { recursive: true, force: true });
@@ -158,7 +169,7 @@ export const gcVerb: Verb = {
     await removeSpares(native, home, new Date(before));
     removeListings(home, new Date(before));
     if (context.json) printJson(context, { removed });
-    else context.say(`holdfast: ${removed} transactions removed`);
+    else context.say(`holdfast: ${plural(removed, "transaction")} removed`);
     return 0;
   },
 };

@@ -86,7 +86,7 @@ function reading<T>(file: string, use: (fd: number) => T): T {
       closeSync(fd);
     }
   } catch (error) {
-    const fix = "the transaction's state was moved or deleted; `holdfast gc` clears it away";
+    const fix = "the transaction's state was moved or deleted; `holdfast discard` clears it away";
     throw new Failure("failed", "manifest-missing", messageOf(error), fix, error);
   }
 }

@@ -33,11 +33,12 @@ export interface Spare {
   readonly manifest: string;
 }
 
-/** Another version may mark other files as worth a look for secrets. */
-const format = 1;
+const format = 2;
 
 const savedShape = z.object({
   format: z.literal(format),
+  /** The build of the native program that made it: another one may mark other files as worth a look for secrets. */
+  program: z.string(),
   workspace: z.string(),
   /** What it takes, where blocks are not shared with the workspace. */
   bytes: z.number().optional(),
@@ -60,6 +61,12 @@ function placeOf(home: string, workspace: string): string {
   return path.join(sparesIn(home), key);
 }
 
+/** Names a build of the native program. */
+function buildOf(nativePath: string): string {
+  const { size, mtimeMs, ino } = statSync(nativePath);
+  return [size, mtimeMs, ino].join(" ");
+}
+
 function homeOf(paths: TransactionPaths): string {
   return path.dirname(path.dirname(paths.root));
 }
@@ -70,12 +77,19 @@ export function takenSpare(place: string): string {
 }
 
 /** Takes the spare of a workspace for one transaction; undefined when there is none that can be used. */
-export function takeSpare(workspace: string, paths: TransactionPaths): Spare | undefined {
+export function takeSpare(
+  nativePath: string,
+  workspace: string,
+  paths: TransactionPaths,
+): Spare | undefined {
   const taken = takenSpare(paths.root);
   try {
     renameSync(placeOf(homeOf(paths), workspace), taken);
-    const saved = JSON.parse(readFileSync(path.join(taken, "spare.json"), "utf8")) as unknown;
-    if (savedShape.parse(saved).workspace !== realpathSync(workspace)) return undefined;
+    const saved = savedShape.parse(
+      JSON.parse(readFileSync(path.join(taken, "spare.json"), "utf8")),
+    );
+    if (saved.workspace !== realpathSync(workspace)) return undefined;
+    if (saved.program !== buildOf(nativePath)) return undefined;
     const base = path.join(taken, "base");
     for (const name of readdirSync(base)) {
       const number = Number(/^pack\.(\d)$/.exec(name)?.[1]);
@@ -168,7 +182,8 @@ export async function makeSpare(request: {
     signal.throwIfAborted();
     const counts = new CloneCounts(made.report);
     const bytes = shared ? 0 : counts.count("bytes") + counts.count("saved_bytes");
-    const saved = { format, workspace: realpathSync(workspace), bytes };
+    const program = buildOf(nativePath);
+    const saved = { format, program, workspace: realpathSync(workspace), bytes };
     writeFileSync(below("spare.json"), JSON.stringify(saved), { mode: 0o600 });
     renameSync(making, place);
     return true;

@@ -152,7 +152,7 @@ async function forkWorkspace(
     mkdirSync(directory, { recursive: true, mode: 0o700 });
   const spare =
     place === paths.root && (request.backend === "auto" || request.backend === "clone")
-      ? takeSpare(workspace, paths)
+      ? takeSpare(nativePath, workspace, paths)
       : undefined;
   const own = { nativePath, workspace, paths, place, shadow, manifest, signal };
   const context: ForkContext = spare === undefined ? own : { ...own, spare };

@@ -76,6 +76,13 @@ export function resolveTransaction(
       const found = findTransaction(home, name);
       if (lstatSync(journalPath(found.paths.root), { throwIfNoEntry: false }) !== undefined)
         return found;
+      if (lstatSync(found.paths.root, { throwIfNoEntry: false }) !== undefined)
+        throw new Failure(
+          "failed",
+          "journal-missing",
+          `the journal of ${name} is gone from ${found.paths.root}`,
+          "put it back where it was moved from; what is left goes with `holdfast gc`",
+        );
     }
     const fix = "`holdfast list` shows the transactions there are";
     throw new Failure(

@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, utimesSync } from "node:fs";
+import path from "node:path";
+import { commandWorlds, eventually } from "../support/holdfastCommand.ts";
+
+const read = (folder: string, name: string): string =>
+  readFileSync(path.join(folder, name), "utf8");
+
+describe("holdfast, where a hand has been in the state", function () {
+  this.timeout(240_000);
+  const newWorld = commandWorlds();
+
+  it("says what is gone in one line, does not touch the workspace, and clears it away when asked", async () => {
+    const world = newWorld({ "a.txt": "a\n", ".env": "S=hidden123\n" });
+    const begin = async (): Promise<string> => {
+      const run = ["run", "--json", "--", "sh", "-c", "echo b >> a.txt; echo N=1 >> .env"];
+      const { stdout } = await world.run(run);
+      const { transaction } = JSON.parse(stdout) as { transaction: string };
+      await world.run(["stop", "--all"]);
+      return path.join(world.home, "transactions", transaction);
+    };
+    for (const lost of ["shadow", "state"]) {
+      const root = await begin();
+      const id = path.basename(root);
+      rmSync(path.join(root, lost), { recursive: true });
+      const { code, stderr } = await world.run(["commit", id]);
+      assert.match(stderr, /^holdfast: [^\n]+\n$/, lost);
+      // Whole, where nothing that was needed is gone; else not at all.
+      assert.ok([0, 1, 4].includes(code), `${lost}: ${code}: ${stderr}`);
+      const more = code === 0 ? ["b\n", "N=1\n"] : ["", ""];
+      assert.equal(read(world.workspace, "a.txt"), `a\n${more[0] ?? ""}`, lost);
+      assert.equal(read(world.workspace, ".env"), `S=hidden123\n${more[1] ?? ""}`, lost);
+      if (code === 0) assert.equal((await world.run(["undo", id])).code, 0, lost);
+      assert.equal(
+        (await world.run(["diff", id, "--path", "a.txt"])).stdout.includes("hidden"),
+        false,
+      );
+      assert.equal((await world.run(["discard", id])).code, 0, lost);
+    }
+    const root = await begin();
+    const id = path.basename(root);
+    const journal = path.join(root, "journal.jsonl");
+    renameSync(journal, path.join(world.home, "moved"));
+    const said = await world.run(["status", id]);
+    assert.equal(said.code, 1);
+    assert.match(said.stderr, /the journal of .* is gone from .*holdfast gc/);
+    assert.match((await world.run(["list"])).stdout, new RegExp(`${id} +broken`));
+    renameSync(path.join(world.home, "moved"), journal);
+    assert.equal((await world.run(["status", id])).code, 0);
+    await world.run(["stop", "--all"]);
+    rmSync(journal);
+    await world.run(["gc", "--older-than", "0"]);
+    assert.ok(existsSync(root), "it may only be beginning");
+    for (const name of readdirSync(root).filter((one) => /^supervisor\.\d+\.json$/.test(one))) {
+      const { pid } = JSON.parse(read(root, name)) as { pid: number };
+      if (existsSync(`/proc/${pid}`)) process.kill(pid, "SIGKILL");
+    }
+    await eventually(async () => {
+      utimesSync(root, 1, 1);
+      await world.run(["gc", "--older-than", "0"]);
+      return existsSync(root) ? undefined : true;
+    }, "what is left of it to go");
+  });
+});
