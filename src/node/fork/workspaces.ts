@@ -72,12 +72,22 @@ async function tidy(nativePath: string, root: string): Promise<void> {
 
 /** Removes what a fork has made, as far as it got. `place` is the directory that holds its shadow. */
 async function takeDown(nativePath: string, place: string, paths: TransactionPaths): Promise<void> {
-  const made = ["shadow", "base-tree", "overlays"].map((name) => path.join(place, name));
-  made.push(takenSpare(paths.root));
-  await runNative(nativePath, "remove", [...made, paths.base, path.join(paths.state, "rules")]);
-  for (const name of ["manifest", "masks.json"])
-    rmSync(path.join(paths.state, name), { force: true });
+  const more = [takenSpare(paths.root), paths.base, path.join(paths.state, "rules")];
+  await takeDownTrees(nativePath, place, paths, more);
+  rmSync(path.join(paths.state, "masks.json"), { force: true });
   if (place !== paths.root) tidyBeside(place);
+}
+
+/** What one backend has made. The next one needs the spare with its base, and the rules are being frozen meanwhile. */
+async function takeDownTrees(
+  nativePath: string,
+  place: string,
+  paths: TransactionPaths,
+  more: readonly string[] = [],
+): Promise<void> {
+  const made = ["shadow", "base-tree", "overlays"].map((name) => path.join(place, name));
+  await runNative(nativePath, "remove", [...made, ...more]);
+  rmSync(path.join(paths.state, "manifest"), { force: true });
 }
 
 /** The backends to try, best first; with `auto` each but the last may turn out to be unavailable. */
@@ -127,9 +137,7 @@ async function makeFork(
       const isUnavailable = error instanceof Failure && error.code === "backend-unavailable";
       if (isLast || !isUnavailable) throw error;
       notes.push(messageOf(error));
-      await takeDown(context.nativePath, context.place, context.paths);
-      for (const directory of [context.paths.base, context.place])
-        mkdirSync(directory, { recursive: true, mode: 0o700 });
+      await takeDownTrees(context.nativePath, context.place, context.paths);
     }
   }
   throw new Error("no backend");
