@@ -17,5 +17,6 @@ int fork_probe_main(int argc, char **argv);
 int overlay_scan_main(int argc, char **argv);
 int overlay_hold_main(int argc, char **argv);
 int suspects_main(int argc, char **argv);
+int resident_main(int argc, char **argv);
 
 #endif

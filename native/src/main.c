@@ -25,6 +25,7 @@ static const struct {
     {"overlay-hold", overlay_hold_main},
     {"suspects", suspects_main},
     {"publish", publish_main},
+    {"resident", resident_main},
 };
 
 /* What agents start for each of their events: one word, so that it needs no shell. */

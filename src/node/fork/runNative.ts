@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { constants, setPriority } from "node:os";
 import { Failure } from "../../base/errors.ts";
+import { ResidentNative, type NativeRun } from "./residentNative.ts";
 
 /** What a run of the native program gave: its last report, and all of its standard output. */
 export interface NativeAnswer {
@@ -60,6 +61,26 @@ function goLast(pid: number): void {
   }
 }
 
+/** Commands that are run often, read only, and are never aborted: a resident program makes them. */
+const residentCommands: ReadonlySet<string> = new Set(["scan", "overlay-scan"]);
+
+const residents = new Map<string, ResidentNative>();
+
+function residentOf(nativePath: string): ResidentNative {
+  const known = residents.get(nativePath) ?? new ResidentNative(nativePath);
+  residents.set(nativePath, known);
+  return known;
+}
+
+function answerOf(
+  command: string,
+  { code, report: reports, errors, output }: NativeRun,
+): NativeAnswer {
+  const report = lastReport(reports.toString("utf8"));
+  if (code !== "0") throw failureOf(command, report, errors.toString("utf8"), code);
+  return { report, output };
+}
+
 /**
  * Runs `holdfast-native COMMAND --report-fd 3 ARGUMENT…` to its end. Aborting sends SIGTERM, upon which the program
  * cleans up. Throws a Failure in the program's own words.
@@ -74,6 +95,19 @@ export async function runNative(
     /** Nobody waits for it: everybody else goes first. */
     readonly inBackground?: true;
   } = {},
+): Promise<NativeAnswer> {
+  const resident = residentCommands.has(command) && Object.keys(options).length === 0;
+  const run = resident ? await residentOf(nativePath).ask(command, args) : undefined;
+  return run === undefined
+    ? await startNative(nativePath, command, args, options)
+    : answerOf(command, run);
+}
+
+async function startNative(
+  nativePath: string,
+  command: string,
+  args: readonly string[],
+  options: Parameters<typeof runNative>[3] & object,
 ): Promise<NativeAnswer> {
   const child = spawn(nativePath, [command, "--report-fd", "3", ...args], {
     stdio: ["pipe", "pipe", "pipe", "pipe"],
@@ -98,11 +132,12 @@ export async function runNative(
         resolve(status === null ? String(signal) : String(status)),
       );
     });
-    const report = lastReport(Buffer.concat(reports).toString("utf8"));
-    if (code !== "0") {
-      throw failureOf(command, report, Buffer.concat(errors).toString("utf8"), code);
-    }
-    return { report, output: Buffer.concat(output) };
+    return answerOf(command, {
+      code,
+      report: Buffer.concat(reports),
+      errors: Buffer.concat(errors),
+      output: Buffer.concat(output),
+    });
   } catch (error) {
     if (error instanceof Failure) throw error;
     const reason = error instanceof Error ? error.message : String(error);
