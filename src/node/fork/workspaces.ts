@@ -164,13 +164,14 @@ async function forkWorkspace(
       : undefined;
   const own = { nativePath, workspace, paths, place, shadow, manifest, signal };
   const context: ForkContext = spare === undefined ? own : { ...own, spare };
+  let writing: readonly Promise<unknown>[] = [];
   try {
     const abilities = await abilitiesOf(nativePath, place);
     const making = makeFork(request.backend, abilities, context, large);
     const rules = freezeIgnoreRules(workspace, paths.state); // after the walk was started: git takes less long
-    await Promise.allSettled([making, rules]); // nothing may still be writing when a failed fork is taken down
+    writing = [making, rules];
+    void Promise.allSettled(writing); // a failure of the rules is told when they are waited for
     const chosen = await making;
-    await rules;
     const { backend, made } = chosen;
     if (backend === "overlay")
       for (const note of [...chosen.notes, ...overlayLimits]) request.onProgress(note);
@@ -185,12 +186,14 @@ async function forkWorkspace(
     const reader = new Reader(fork, workspace, paths);
     const git = await separateGit(context, fork, reader.manifest);
     const hidden = await hideSecrets(context, fork, reader);
+    await rules;
     return {
       ...fork,
       forkMs: Math.round(performance.now() - started),
       notes: [...chosen.notes, ...made.notes, ...git, ...hidden],
     };
   } catch (error) {
+    await Promise.allSettled(writing); // what is being made goes too
     await takeDown(nativePath, place, paths);
     throw error;
   }
