@@ -11,6 +11,7 @@ int hook_main(int argc, char **argv);
 int connect_main(int argc, char **argv);
 int clone_main(int argc, char **argv);
 int scan_main(int argc, char **argv);
+int contents_main(int argc, char **argv);
 int remove_main(int argc, char **argv);
 int subvolume_main(int argc, char **argv);
 int fork_probe_main(int argc, char **argv);

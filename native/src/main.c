@@ -18,6 +18,7 @@ static const struct {
     {"connect", connect_main},
     {"clone", clone_main},
     {"scan", scan_main},
+    {"contents", contents_main},
     {"remove", remove_main},
     {"subvolume", subvolume_main},
     {"fork-probe", fork_probe_main},

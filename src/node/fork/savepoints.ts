@@ -13,6 +13,7 @@ import path from "node:path";
 import type { Fork, Savepoints, TransactionPaths } from "../../runtime/ports.ts";
 import { forkKey } from "./backend.ts";
 import { Beneath } from "./beneath.ts";
+import { keepContents, keyOf, type WrittenFile } from "./keepContents.ts";
 import { MountedShadow } from "./mountedShadow.ts";
 import { Reader } from "./reader.ts";
 import { ShadowRestore } from "./restoreShadow.ts";
@@ -33,7 +34,7 @@ import { writeSparsely } from "./sparseFile.ts";
 /*
  * A savepoint is what differs from the base, in `state/savepoints/<number>.json`, with contents by hash in `blobs/`; so it
  * costs what has changed, and a file that is the same as in the savepoint before (same inode, ctime and size) is not read
- * again. `.git` is in it: going back takes the agent's commits back too. So is what an overlay's upper layer changes (heavy
+ * again; small ones that are many are read by the native program. `.git` is in it: going back takes the agent's commits back too. So is what an overlay's upper layer changes (heavy
  * ignored directories, git's objects, or the whole tree): the base is the lower layer there, the upper one is only read.
  *
  * Invariants: a savepoint file appears whole, after its blobs. Restoring first takes a savepoint, writes only paths that
@@ -51,15 +52,29 @@ interface Subject {
 /** Larger contents are copied in pieces. */
 const mostAtOnce = 8 << 20;
 
+/** Up to here they are kept many at once (native/src/contents.c). */
+const mostTogether = 1 << 20;
+
+function stampOf({ ino, ctime, size }: ScanRecord): string {
+  return `${ino}.${ctime}.${size}`;
+}
+
 /** Where the writes to a path lie: the upper layer where there is one, else the shadow. */
 class WrittenTrees {
   readonly #shadow: Beneath;
-  readonly #uppers: readonly { readonly prefix: string; readonly tree: Beneath }[];
+  readonly #root: string;
+  readonly #uppers: readonly {
+    readonly prefix: string;
+    readonly root: string;
+    readonly tree: Beneath;
+  }[];
 
   constructor(fork: Fork) {
+    this.#root = fork.shadow;
     this.#shadow = new Beneath(fork.shadow, "held");
     this.#uppers = fork.overlays.map(({ at, upper }) => ({
       prefix: at === "." ? "" : `${at}/`,
+      root: upper,
       tree: new Beneath(upper, "held"),
     }));
   }
@@ -68,11 +83,11 @@ class WrittenTrees {
     for (const tree of [this.#shadow, ...this.#uppers.map((one) => one.tree)]) tree.close();
   }
 
-  place(relative: string): { readonly tree: Beneath; readonly at: string } {
+  place(relative: string): WrittenFile & { readonly tree: Beneath } {
     const found = this.#uppers.find(({ prefix }) => relative.startsWith(prefix));
     return found === undefined
-      ? { tree: this.#shadow, at: relative }
-      : { tree: found.tree, at: relative.slice(found.prefix.length) };
+      ? { root: this.#root, tree: this.#shadow, at: relative }
+      : { root: found.root, tree: found.tree, at: relative.slice(found.prefix.length) };
   }
 }
 
@@ -85,6 +100,8 @@ class Saving {
   readonly #inBase = new Map<string, boolean>();
   /** Directories of the base that are in the shadow yet. */
   readonly #still = new Set<string>();
+  /** Names of contents that are kept already, by file. */
+  #kept: ReadonlyMap<string, string> = new Map();
 
   constructor(fork: Fork, reader: Reader, blobs: string, before: ReadonlyMap<string, Difference>) {
     this.#trees = new WrittenTrees(fork);
@@ -93,8 +110,15 @@ class Saving {
     this.#before = before;
   }
 
-  async differences(records: readonly ScanRecord[]): Promise<Map<string, Difference>> {
+  /** Small contents are kept all at once, if they are many; those that only hide secrets may be none. */
+  async differences(
+    nativePath: string,
+    records: readonly ScanRecord[],
+  ): Promise<Map<string, Difference>> {
     try {
+      const fresh = records.filter((record) => this.#isSmallAndNew(record));
+      const files = fresh.map((record) => this.#trees.place(record.path));
+      this.#kept = await keepContents(nativePath, this.#blobs, files);
       return await this.#differencesOf(records);
     } finally {
       this.#trees.close();
@@ -115,20 +139,29 @@ class Saving {
     return found;
   }
 
+  #isSmallAndNew(record: ScanRecord): boolean {
+    const { code, type, size, path: at } = record;
+    if (type !== "file" || ["D", "E", "O", "L"].includes(code) || size > mostTogether) return false;
+    const before = this.#before.get(at);
+    const isKnown = before?.is === "file" && before.stamp === stampOf(record);
+    return !isKnown && this.#reader.masks.masked(at) === undefined;
+  }
+
   async #differenceOf(record: ScanRecord): Promise<Difference | undefined> {
     if (record.code === "D") return { is: "absent" };
     const { type, mode } = record;
     if (type === "directory") return { is: "directory", mode };
-    const { tree, at } = this.#trees.place(record.path);
+    const place = this.#trees.place(record.path);
+    const { tree, at } = place;
     if (type === "symlink") {
       const target = tree.readlink(at);
       return target === undefined ? undefined : { is: "symlink", target };
     }
     if (await this.#isOnlyMasked(record, tree, at)) return undefined;
-    const stamp = `${record.ino}.${record.ctime}.${record.size}`;
+    const stamp = stampOf(record);
     const before = this.#before.get(record.path);
     if (before?.is === "file" && before.stamp === stamp) return { ...before, mode };
-    const blob = await this.#keep(tree, at, record.size);
+    const blob = this.#kept.get(keyOf(place)) ?? (await this.#keep(tree, at, record.size));
     return blob === undefined ? undefined : { is: "file", mode, blob, stamp };
   }
 
@@ -261,7 +294,7 @@ export function savepoints(options: { readonly nativePath: string }): Savepoints
     const reader = readerOf(subject);
     reader.scanned(new Set(records.filter(({ code }) => code === "O").map((one) => one.path)));
     const saving = new Saving(fork, reader, blobs, before);
-    const differences = await saving.differences(records);
+    const differences = await saving.differences(nativePath, records);
     const changed = pathsThatDiffer(before, differences);
     if (changed.length === 0 && !always) return undefined;
     const saved: Saved = {
