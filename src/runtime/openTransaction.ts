@@ -49,6 +49,9 @@ export interface BeginRequest {
   readonly onProgress: (text: string) => void;
 }
 
+/** Opens the door to the outside of a prepared broker. */
+export type OpenDoor = (host: BrokerHost) => Promise<Broker>;
+
 /** What an open transaction works with. */
 export interface OpenPorts {
   readonly journal: Journal;
@@ -58,7 +61,8 @@ export interface OpenPorts {
   readonly adapter: AgentAdapter;
   /** The command line that the agent's hooks run. */
   readonly hook: string;
-  readonly startBroker: (host: BrokerHost, launch: AgentLaunch) => Promise<Broker>;
+  /** Makes what the broker needs beside the fork, while the workspace is forked; what it gives opens the door. */
+  readonly prepareBroker: (launch: AgentLaunch) => Promise<OpenDoor>;
   /** Starts to listen on the agent socket. */
   readonly listenToAgent: (onEvent: (raw: unknown) => void) => Promise<{ close(): Promise<void> }>;
   /** Keeps the fork's description where a later process finds it. */
@@ -101,7 +105,15 @@ export class OpenTransaction {
       ...(request.mcpServers === undefined ? {} : { mcpServers: request.mcpServers }),
     });
     const { backend, workspace, paths, signal, onProgress } = request;
-    const fork = await workspaces.fork({ workspace, paths, backend, onProgress, signal });
+    let preparing: Promise<OpenDoor> | undefined;
+    const prepare = (): Promise<OpenDoor> => {
+      preparing ??= ports.prepareBroker(launch);
+      preparing.catch(() => undefined); // told once the fork is there, and with it taken down
+      return preparing;
+    };
+    const onWaiting = (): void => void prepare();
+    const forking = { workspace, paths, backend, onProgress, onWaiting, signal };
+    const fork = await workspaces.fork(forking);
     try {
       ports.saveFork(fork);
       journal.append({
@@ -116,7 +128,7 @@ export class OpenTransaction {
         ...(fork.refreshed === undefined ? {} : { refreshed: fork.refreshed }),
         notes: fork.notes,
       });
-      const running = await Running.start(request, ports, fork, launch);
+      const running = await Running.start(request, ports, fork, launch, await prepare());
       return new OpenTransaction(request, ports, fork, running);
     } catch (error) {
       await workspaces.remove(fork, paths);
@@ -229,6 +241,7 @@ class Running {
     ports: OpenPorts,
     fork: Fork,
     launch: AgentLaunch,
+    openDoor: OpenDoor,
   ): Promise<Running> {
     const { journal, adapter, workspaces } = ports;
     const { workspace, paths } = request;
@@ -264,7 +277,7 @@ class Running {
     const silent = adapter.coverage === "effects-only";
     const tree = new ProcessTree(journal, calls, silent, ports.hook);
     const host = brokerHost(journal, ports.holds, calls, adapter.speaks !== undefined);
-    const broker = await ports.startBroker(host, launch);
+    const broker = await openDoor(host);
     const translator = adapter.translator();
     const agentSocket = await ports.listenToAgent((raw) => hear(translator, calls, raw));
     try {

@@ -81,6 +81,8 @@ export interface Workspaces {
     readonly paths: TransactionPaths;
     readonly backend: "auto" | BackendName;
     readonly onProgress: (line: string) => void;
+    /** The files are being brought over, and until they are this process has nothing to do: once or more, or never. */
+    readonly onWaiting?: () => void;
     readonly signal: AbortSignal;
   }): Promise<Fork>;
   /** Every difference base → shadow now. Exact once the process tree is dead; a hint before. */

@@ -3,7 +3,7 @@ import { Failure, messageOf } from "../base/errors.ts";
 import { approvalCover, PolicyBook } from "../core/policy/policyBook.ts";
 import { unjudgedLimits } from "../core/policy/taskScope.ts";
 import { isResource } from "../core/transaction/resourceLimits.ts";
-import { startBroker, type BrokerOptions } from "../node/broker/startBroker.ts";
+import { newAuthority, startBroker, type BrokerOptions } from "../node/broker/startBroker.ts";
 import { maskedSecrets } from "../node/fork/secretMasks.ts";
 import { appendRule } from "../node/policy/appendRule.ts";
 import { defaultBranches } from "../node/policy/defaultBranches.ts";
@@ -13,7 +13,8 @@ import { loadSecrets } from "../node/secrets/secretStore.ts";
 import type { Secret } from "../node/secrets/vault.ts";
 import type { AgentLaunch, Broker, BrokerHost, TransactionPaths } from "../runtime/ports.ts";
 import type { OwnTools } from "../node/mcp/ownServer.ts";
-import { beginGateway, editorValues, type McpSetup } from "./beginGateway.ts";
+import { beginGateway } from "./beginGateway.ts";
+import { editorValues, homeOf, type McpSetup } from "./mcpSetup.ts";
 import type { StartSpec } from "./startSpec.ts";
 
 /** What the doors of a transaction are opened with. */
@@ -22,20 +23,22 @@ export interface DoorParts {
   readonly paths: TransactionPaths;
   readonly mcp: McpSetup;
   readonly tools: OwnTools;
-  /** Of the broker: it is made while the workspace is forked. */
-  readonly authority: NonNullable<BrokerOptions["authority"]>;
+  /** Hears every value that the doors know before anything runs. */
+  readonly onSecrets: (secrets: readonly Secret[]) => Promise<void>;
 }
 
-/** Reads the policies as they are before the agent runs, and opens both doors: the broker and the MCP gateway.
- * `onSecrets` hears every value that they know before anything runs. */
-export async function beginBroker(
+/**
+ * Reads the policies and the person's secrets as they are before the agent runs, and makes the certificates: all that does
+ * not depend on the fork. What it gives opens both doors, the broker and the MCP gateway, once the workspace is forked.
+ */
+export async function prepareBroker(
   parts: DoorParts,
-  host: BrokerHost,
   launch: AgentLaunch,
-  onSecrets: (secrets: readonly Secret[]) => Promise<void>,
-): Promise<Broker> {
-  const { spec, paths, mcp, tools } = parts;
+): Promise<(host: BrokerHost) => Promise<Broker>> {
+  const { spec, paths } = parts;
   const { workspace, policyFile } = spec;
+  const authority = newAuthority(paths.door, launch.modelHosts);
+  authority.catch(() => undefined); // told to whoever needs it
   const policies = readPolicies({ workspace, env: process.env, file: policyFile });
   checkLimits(spec, policies);
   const task = { ...(spec.task === undefined ? {} : { text: spec.task }), limits: spec.limits };
@@ -43,8 +46,26 @@ export async function beginBroker(
   const agent = { reads, logins, account };
   const branches = defaultBranches(workspace);
   const book = new PolicyBook({ ...policies, task, agent, defaultBranches: branches });
-  const secrets = await secretsOf(spec, paths, launch, mcp);
-  await onSecrets(secrets);
+  const named = await namedSecrets(spec, paths, launch);
+  return (host) => openDoors({ ...parts, policies, book, named, authority }, host, launch);
+}
+
+interface PreparedParts extends DoorParts {
+  readonly policies: Policies;
+  readonly book: PolicyBook;
+  readonly named: readonly Secret[];
+  readonly authority: NonNullable<BrokerOptions["authority"]>;
+}
+
+async function openDoors(
+  parts: PreparedParts,
+  host: BrokerHost,
+  launch: AgentLaunch,
+): Promise<Broker> {
+  const { spec, paths, mcp, tools, policies, book } = parts;
+  const { policyFile } = spec;
+  const secrets = allSecrets(parts, launch);
+  await parts.onSecrets(secrets);
   const broker = await startBroker({
     doorSocket: path.join(paths.door, "door.sock"),
     judge: book.judge,
@@ -122,16 +143,22 @@ function secretNames(spec: StartSpec, launch: AgentLaunch): readonly string[] {
   return [...new Set([...spec.secrets, ...(launch.secretNames ?? [])])];
 }
 
-/** The agent's own key, the secrets that the person named, and the values that the fork hides or that MCP servers get:
- * these go nowhere, but are watched for. One name has one value; what the person named comes first. */
-async function secretsOf(
+/** The secrets that the person named. */
+function namedSecrets(
   spec: StartSpec,
   paths: TransactionPaths,
   launch: AgentLaunch,
-  mcp: McpSetup,
 ): Promise<readonly Secret[]> {
-  const home = path.dirname(path.dirname(paths.root));
-  const named = await loadSecrets(home, secretNames(spec, launch), process.env, editorValues(spec));
+  const names = secretNames(spec, launch);
+  return loadSecrets(homeOf(paths), names, process.env, editorValues(spec));
+}
+
+/** The agent's own key, the secrets that the person named, and the values that the fork hides or that MCP servers get:
+ * these go nowhere, but are watched for. One name has one value; what the person named comes first. */
+function allSecrets(
+  { paths, mcp, named }: Pick<PreparedParts, "paths" | "mcp" | "named">,
+  launch: AgentLaunch,
+): readonly Secret[] {
   const hidden = [...mcp.secrets, ...maskedSecrets(paths.state)].map((secret) => ({
     ...secret,
     bindings: [],

@@ -6,15 +6,14 @@ import { Failure, messageOf } from "../base/errors.ts";
 import { parseJson } from "../base/jsonl.ts";
 import { adapterOf } from "../node/agents/registry.ts";
 import { hookProgram } from "../node/sandbox/insidePaths.ts";
-import { newAuthority } from "../node/broker/startBroker.ts";
 import { ownServer } from "../node/mcp/mcpConfiguration.ts";
+import type { Secret } from "../node/secrets/vault.ts";
 import { outputLogOf } from "../node/state/outputLog.ts";
 import type { TransactionPaths } from "../runtime/ports.ts";
 import { OpenTransaction } from "../runtime/openTransaction.ts";
 import { listenToAgent } from "./agentSocket.ts";
 import { agentTools } from "./agentTools.ts";
-import { beginBroker } from "./beginBroker.ts";
-import { prepareGateway, readMcpSetup } from "./beginGateway.ts";
+import { readMcpSetup } from "./mcpSetup.ts";
 import { listenPrivately } from "./controlServer.ts";
 import { version } from "./installationPaths.ts";
 import { SessionDesk } from "./sessionDesk.ts";
@@ -58,10 +57,11 @@ async function begin(
   const { paths, journal, holds, adapters } = supervisor;
   const adapter = adapterOf(spec.agent, process.env, spec.workspace);
   const transaction = path.basename(paths.root);
-  const authority = newAuthority();
-  authority.catch(() => undefined); // told to whoever needs it
   const mcp = await readMcpSetup(spec, paths);
-  const doors = { spec, paths, mcp, tools: agentTools(supervisor, spec), authority };
+  const doors = {
+    ...{ spec, paths, mcp, tools: agentTools(supervisor, spec) },
+    onSecrets: (secrets: readonly Secret[]) => supervisor.traces.begin(spec.traceEndpoint, secrets),
+  };
   const mcpServers = [ownServer, ...mcp.servers.map(({ name }) => name)];
   const open = await OpenTransaction.begin(
     {
@@ -94,10 +94,11 @@ async function begin(
       sandboxes: adapters.sandboxes,
       adapter,
       hook: hookProgram,
-      startBroker: (host, launch) =>
-        beginBroker(doors, host, launch, (secrets) =>
-          supervisor.traces.begin(spec.traceEndpoint, secrets),
-        ),
+      prepareBroker: async (launch) => {
+        // Loaded here, while the files are cloned: it takes longer to load than all that is needed before.
+        const { prepareBroker } = await import("./beginBroker.ts");
+        return prepareBroker(doors, launch);
+      },
       listenToAgent: (onEvent) => listenToAgent(paths.door, onEvent),
       saveFork: (fork) => saveFork(paths, fork),
       onChanged: (changed) => supervisor.changed(changed),
@@ -110,6 +111,12 @@ async function begin(
   const isAgent = adapter.coverage !== "effects-only" && adapter.takesCommand !== true;
   supervisor.run(open, session, comesUp && session === undefined && isAgent);
   if (isAgent) setImmediate(() => void prepareGateway());
+}
+
+/** Loads what the agent's first connection needs, while the agent comes up: it waits for the answer. */
+async function prepareGateway(): Promise<void> {
+  await import("../node/mcp/socketTransport.ts");
+  await import("../node/mcp/ownServer.ts");
 }
 
 function speakWith(

@@ -5,9 +5,8 @@ import { messageOf } from "../base/errors.ts";
 import { parseJson } from "../base/jsonl.ts";
 import { maskedSecrets } from "../node/fork/secretMasks.ts";
 import type { JournalFile } from "../node/journal/journalFile.ts";
-import { Vault, type Secret } from "../node/secrets/vault.ts";
-import { LiveTraces } from "../node/telemetry/liveTraces.ts";
-import { traceTarget } from "../node/telemetry/traceSettings.ts";
+import type { Secret } from "../node/secrets/vault.ts";
+import type { LiveTraces } from "../node/telemetry/liveTraces.ts";
 import type { TransactionPaths } from "../runtime/ports.ts";
 import { version } from "./installationPaths.ts";
 import { writeWhole } from "./stateFiles.ts";
@@ -65,8 +64,12 @@ export class TraceExport {
   ): Promise<void> {
     try {
       const home = path.dirname(path.dirname(this.#paths.root));
+      // What sends traces takes long to load, and most transactions send none.
+      const { traceTarget } = await import("../node/telemetry/traceSettings.ts");
       const target = await traceTarget(endpoint, home, process.env);
       if (target === undefined) return;
+      const { LiveTraces } = await import("../node/telemetry/liveTraces.ts");
+      const { Vault } = await import("../node/secrets/vault.ts");
       const traces = new LiveTraces({
         target,
         transaction: path.basename(this.#paths.root),

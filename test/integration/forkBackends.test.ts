@@ -119,6 +119,24 @@ describe("fork: a heavy ignored directory", () => {
     await forked.remove();
   });
 });
+describe("fork: files that are brought over one by one", () => {
+  it("leave whoever asked free to do something else, who is told before they are there", async () => {
+    using fixture = new ForkFixture();
+    for (const name of ["a", "b", "c"]) fixture.write(name, name);
+    const { workspace } = fixture;
+    for (const backend of ["clone", "copy"] as const) {
+      const order: string[] = [];
+      await fixture.port.fork({
+        ...{ workspace, paths: fixture.paths(), backend },
+        onProgress: () => undefined,
+        onWaiting: () => order.push("waiting"),
+        signal: new AbortController().signal,
+      });
+      order.push("forked");
+      assert.deepEqual(order, ["waiting", "forked"], backend);
+    }
+  });
+});
 describe("fork: a tree too large to be copied", () => {
   it("is overlaid by auto, which says so and what an overlay cannot do before anything runs", async () => {
     using fixture = new ForkFixture();

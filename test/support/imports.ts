@@ -9,6 +9,8 @@ export interface ImportEdge {
   readonly to: string;
   readonly typeOnly: boolean;
   readonly reExport: boolean;
+  /** Loaded when it is asked for, not with the module. */
+  readonly late: boolean;
 }
 
 export interface ModuleFacts {
@@ -22,11 +24,11 @@ export interface ModuleFacts {
 export function moduleFacts(file: string): ModuleFacts {
   const source = ts.createSourceFile(file, readRepositoryFile(file), ts.ScriptTarget.Latest, true);
   const edges: ImportEdge[] = [];
-  const add = (specifier: string, typeOnly: boolean, reExport: boolean): void => {
+  const add = (specifier: string, typeOnly: boolean, reExport: boolean, late = false): void => {
     const to = specifier.startsWith(".")
       ? path.posix.join(path.posix.dirname(file), specifier)
       : specifier;
-    edges.push({ from: file, to, typeOnly, reExport });
+    edges.push({ from: file, to, typeOnly, reExport, late });
   };
   const visit = (node: ts.Node): void => {
     if (ts.isImportDeclaration(node) && ts.isStringLiteral(node.moduleSpecifier))
@@ -37,7 +39,8 @@ export function moduleFacts(file: string): ModuleFacts {
       add((node.argument.literal as ts.StringLiteral).text, true, false);
     else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
       const [argument] = node.arguments;
-      if (argument !== undefined && ts.isStringLiteral(argument)) add(argument.text, false, false);
+      if (argument !== undefined && ts.isStringLiteral(argument))
+        add(argument.text, false, false, true);
     }
     ts.forEachChild(node, visit);
   };

@@ -52,6 +52,24 @@ describe("layers", () => {
     );
   });
 
+  it("what a supervisor loads before it forks judges nothing, makes no certificate and sends no traces", () => {
+    const loaded = new Set<string>(["src/supervisor/main.ts"]);
+    for (const file of loaded) {
+      for (const { to, typeOnly, late } of facts.get(file)?.edges ?? [])
+        if (!typeOnly && !late) loaded.add(to);
+    }
+    assert.ok(loaded.has("src/node/fork/workspaces.ts"));
+    const early = [
+      "src/supervisor/beginBroker.ts",
+      "src/core/policy/policyBook.ts",
+      "src/node/telemetry/liveTraces.ts",
+      "@marcbachmann/cel-js",
+      "@peculiar/x509",
+      "node:http2",
+    ].filter((one) => loaded.has(one));
+    assert.deepEqual(early, []);
+  });
+
   it("import only what stands below them, types included", () => {
     const wrong = ours.filter(({ from, to, typeOnly }) => {
       const layer = layerOf(from);

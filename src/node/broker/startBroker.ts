@@ -34,7 +34,7 @@ export interface BrokerOptions {
   /** Where programs inside reach the bridge. */
   readonly proxyUrl?: string;
   readonly secrets?: readonly Secret[];
-  /** One that is being made already; left out: it is made now. */
+  /** Of `newAuthority`, which is being made already; left out: it is made now. */
   readonly authority?: Promise<CertificateAuthority>;
   /** How clients wait while their call is held; left out: a sign of life every 15 seconds, without limit. */
   readonly waiting?: Partial<Waiting>;
@@ -48,9 +48,21 @@ export interface BrokerOptions {
   readonly upstream?: DialOverrides & { readonly resolve?: Resolve; readonly proxyFor?: ProxyFor };
 }
 
-/** The certificate authority of one transaction. */
-export function newAuthority(): Promise<CertificateAuthority> {
-  return createCertificateAuthority("Holdfast transaction");
+/**
+ * The certificate authority of one transaction: its public certificates are in `caFilesDir`, and those of the agent's model,
+ * which it asks first, are being made.
+ */
+export async function newAuthority(
+  caFilesDir: string,
+  modelHosts: readonly string[],
+): Promise<CertificateAuthority> {
+  const authority = await createCertificateAuthority("Holdfast transaction");
+  await writeCaFiles(caFilesDir, authority.certificate);
+  for (const text of modelHosts) {
+    const host = parseAuthority(text, 443)?.host;
+    if (host !== undefined) authority.leafFor(host).catch(() => undefined); // told to whoever asks for it
+  }
+  return authority;
 }
 
 /** Opens the only door out of a sandbox (DESIGN §6). */
@@ -58,8 +70,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   const { host, judge, modelHosts, upstream: overrides = {} } = options;
   const sandboxCaDir = options.sandboxCaDir ?? "/run/holdfast";
   await mkdir(options.stateDir, { recursive: true, mode: 0o700 });
-  const certificates = await (options.authority ?? newAuthority());
-  await writeCaFiles(options.caFilesDir, certificates.certificate);
+  const certificates = await (options.authority ?? newAuthority(options.caFilesDir, modelHosts));
   const proxyFor = overrides.proxyFor ?? proxyFromEnvironment(process.env);
   const dialler = createDialler(proxyFor, overrides);
   const resolve = cachedResolve(overrides.resolve ?? resolveWithHost);

@@ -12,6 +12,8 @@ export interface ForkContext {
   readonly shadow: string;
   readonly manifest: string;
   readonly signal: AbortSignal;
+  /** As asked for with the fork. */
+  readonly onWaiting?: (() => void) | undefined;
   /** An earlier clone that this one may use up. */
   readonly spare?: Spare;
 }

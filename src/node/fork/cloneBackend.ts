@@ -6,10 +6,10 @@ import type { ForkAbilities } from "./probeForks.ts";
 import { runNative } from "./runNative.ts";
 
 async function cloneTree(context: ForkContext, more: readonly string[]): Promise<CloneCounts> {
-  const { nativePath, workspace, shadow, manifest, paths, signal } = context;
+  const { nativePath, workspace, shadow, manifest, paths, signal, onWaiting } = context;
   const places = ["--from", workspace, "--to", shadow, "--manifest", manifest];
   const args = [...places, "--base", paths.base, ...more];
-  const { report } = await runNative(nativePath, "clone", args, { signal });
+  const { report } = await runNative(nativePath, "clone", args, { signal, onWaiting });
   return new CloneCounts(report);
 }
 

@@ -94,6 +94,8 @@ export async function runNative(
     readonly input?: Buffer;
     /** Nobody waits for it: everybody else goes first. */
     readonly inBackground?: true;
+    /** The program runs, and there is nothing to do until it ends. */
+    readonly onWaiting?: (() => void) | undefined;
   } = {},
 ): Promise<NativeAnswer> {
   const resident = residentCommands.has(command) && Object.keys(options).length === 0;
@@ -125,6 +127,7 @@ async function startNative(
   const stop = (): void => void child.kill("SIGTERM");
   options.signal?.addEventListener("abort", stop, { once: true });
   if (options.signal?.aborted === true) stop();
+  options.onWaiting?.();
   try {
     const code = await new Promise<string>((resolve, reject) => {
       child.on("error", reject);

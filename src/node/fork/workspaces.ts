@@ -162,7 +162,8 @@ async function forkWorkspace(
     place === paths.root && (request.backend === "auto" || request.backend === "clone")
       ? takeSpare(nativePath, workspace, paths)
       : undefined;
-  const own = { nativePath, workspace, paths, place, shadow, manifest, signal };
+  const { onWaiting } = request;
+  const own = { nativePath, workspace, paths, place, shadow, manifest, signal, onWaiting };
   const context: ForkContext = spare === undefined ? own : { ...own, spare };
   let writing: readonly Promise<unknown>[] = [];
   try {
