@@ -26,10 +26,10 @@ describe("cache of compiled code", () => {
     fs.writeFileSync(bundle, program);
   });
 
-  const run = (): string =>
+  const run = (more: Readonly<Record<string, string>> = {}): string =>
     execFileSync(process.execPath, [start], {
       encoding: "utf8",
-      env: { PATH: process.env["PATH"], HOLDFAST_HOME: home },
+      env: { PATH: process.env["PATH"], HOLDFAST_HOME: home, ...more },
     });
   const cache = (): string => path.join(home, "cache");
   const entries = (): string[] => fs.readdirSync(cache()).map((name) => path.join(cache(), name));
@@ -42,8 +42,10 @@ describe("cache of compiled code", () => {
     const compile =
       "process.stdout.write(new vm.Script(process.argv[1], { filename: process.argv[2] }).createCachedData())";
     const data = execFileSync(process.execPath, ["-e", compile, wrapped, bundle]);
-    const digest = createHash("sha256").update(data).digest();
-    fs.writeFileSync(entry, Buffer.concat([digest, data]));
+    // As one to which nobody adds any more: else each run would put what it ran in its place.
+    const rest = Buffer.concat([Buffer.of(255), data]);
+    const digest = createHash("sha256").update(rest).digest();
+    fs.writeFileSync(entry, Buffer.concat([digest, rest]));
     return entry;
   }
 
@@ -61,6 +63,26 @@ describe("cache of compiled code", () => {
   it("is what runs the next time", () => {
     exchange();
     assert.equal(run(), "the cached");
+  });
+
+  it("takes in what later processes compile, a few times", () => {
+    const called = "function called() { return [1, 2, 3].map((one) => one * 2).join(); } called();";
+    fs.writeFileSync(bundle, `if (process.env.CALL) { ${called} } ${program}`);
+    run();
+    const [entry = ""] = entries();
+    const size = (): number => fs.statSync(entry).size;
+    const first = size();
+    run();
+    assert.equal(size(), first, "nothing else ran");
+    run({ CALL: "1" });
+    const grown = size();
+    assert.ok(grown > first, "a function more is compiled");
+    for (let round = 0; round < 10; round++) run();
+    assert.equal(size(), grown, "what others do not call stays");
+    const last = fs.statSync(entry).mtimeMs;
+    assert.equal(run({ CALL: "1" }), "the bundle");
+    assert.equal(fs.statSync(entry).mtimeMs, last, "enough have added to it");
+    assert.equal(entries().length, 1);
   });
 
   it("counts for nothing once the bundle is another", () => {

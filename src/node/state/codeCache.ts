@@ -28,10 +28,22 @@ const staleMs = 30 * 24 * 60 * 60 * 1000;
 const digestBytes = 32;
 
 /**
+ * So many processes add what they have compiled to an entry: V8 compiles a function when it is first called, and the first
+ * process may have been one that told the version. Each costs some ten milliseconds at its end.
+ */
+const mostRenewals = 8;
+
+/** What an entry has: V8's code cache, and how many processes have added to it. */
+interface Kept {
+  readonly data: Buffer;
+  readonly renewals: number;
+}
+
+/**
  * Runs a bundle as `require` would, with what an earlier process of the same program compiled: to compile a megabyte takes
  * longer than to run it.
  *
- * `$HOLDFAST_HOME/cache/<bundle>-<key>`: SHA-256 of the rest, then the code cache of V8. It is code, so it is taken only from
+ * `$HOLDFAST_HOME/cache/<bundle>-<key>`: SHA-256 of the rest, a byte with the number of renewals, then the code cache of V8. It is code, so it is taken only from
  * a file of our user's own that nobody else can open, in directories that nobody else can write; no sandbox sees them. The
  * key names the bundle's file as it is (device, inode, size, time of its last change), the version of Node, the processor
  * and the flags. Whatever is not as it should be counts as absent.
@@ -40,20 +52,27 @@ export function runCached(file: string, env: NodeJS.ProcessEnv): void {
   const source = readFileSync(file, "utf8");
   const cache = path.join(homeDirectory(env), "cache");
   const entry = path.join(cache, `${path.basename(file, ".cjs")}-${keyOf(file)}`);
-  const cachedData = readPrivately(cache, entry);
+  const kept = readPrivately(cache, entry);
   const wrapped = `(function (exports, require, module, __filename, __dirname) { ${source}\n})`;
   const script = new Script(wrapped, {
     filename: file,
-    ...(cachedData === undefined ? {} : { cachedData }),
+    ...(kept === undefined ? {} : { cachedData: kept.data }),
   });
-  if (cachedData === undefined || script.cachedDataRejected === true) {
+  if (kept === undefined || script.cachedDataRejected === true) {
     const keep = (): void => {
       clearTimeout(timer);
       process.removeListener("exit", keep);
-      keepPrivately(cache, entry, script);
+      keepPrivately(cache, entry, { data: script.createCachedData(), renewals: 0 });
     };
     const timer = setTimeout(keep, settledMs).unref();
     process.once("exit", keep);
+  } else if (kept.renewals < mostRenewals) {
+    process.once("exit", () => {
+      // Smaller when what ran long ago has been thrown away meanwhile.
+      const now = script.createCachedData();
+      const data = now.length > kept.data.length ? now : kept.data;
+      keepPrivately(cache, entry, { data, renewals: kept.renewals + 1 });
+    });
   }
   const run = script.runInThisContext() as (...parts: readonly unknown[]) => void;
   const module = { exports: {} };
@@ -76,7 +95,7 @@ function isOurs(directory: string): boolean {
   });
 }
 
-function readPrivately(cache: string, entry: string): Buffer | undefined {
+function readPrivately(cache: string, entry: string): Kept | undefined {
   let descriptor: number | undefined;
   try {
     if (!isOurs(cache)) return undefined;
@@ -85,8 +104,9 @@ function readPrivately(cache: string, entry: string): Buffer | undefined {
     const isPrivate = found.uid === process.getuid?.() && (found.mode & 0o077) === 0;
     if (!found.isFile() || !isPrivate) return undefined;
     const bytes = readFileSync(descriptor);
-    const data = bytes.subarray(digestBytes);
-    return digestOf(data).equals(bytes.subarray(0, digestBytes)) ? data : undefined;
+    const rest = bytes.subarray(digestBytes);
+    if (!digestOf(rest).equals(bytes.subarray(0, digestBytes))) return undefined;
+    return { renewals: rest.readUInt8(0), data: rest.subarray(1) };
   } catch {
     return undefined; // There is none, or it cannot be read: the bundle is compiled.
   } finally {
@@ -94,7 +114,7 @@ function readPrivately(cache: string, entry: string): Buffer | undefined {
   }
 }
 
-function keepPrivately(cache: string, entry: string, script: Script): void {
+function keepPrivately(cache: string, entry: string, { data, renewals }: Kept): void {
   const beside = `${entry}.${String(process.pid)}.new`;
   try {
     // Not the home itself: a command that only tells something leaves nothing behind.
@@ -105,8 +125,8 @@ function keepPrivately(cache: string, entry: string, script: Script): void {
   try {
     if (!isOurs(cache)) return;
     removeStale(cache);
-    const data = script.createCachedData();
-    writeFileSync(beside, Buffer.concat([digestOf(data), data]), { mode: 0o600, flag: "wx" });
+    const rest = Buffer.concat([Buffer.of(renewals), data]);
+    writeFileSync(beside, Buffer.concat([digestOf(rest), rest]), { mode: 0o600, flag: "wx" });
     renameSync(beside, entry);
   } catch {
     rmSync(beside, { force: true }); // The next process compiles again.
