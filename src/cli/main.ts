@@ -3,6 +3,7 @@ import path from "node:path";
 import { exitCodeOf, Failure } from "../base/errors.ts";
 import { parseArguments } from "./arguments.ts";
 import type { Context, Verb } from "./context.ts";
+import { version } from "../supervisor/installationPaths.ts";
 import { usage } from "./usage.ts";
 import { verbs } from "./verbs.ts";
 
@@ -30,6 +31,10 @@ async function main(args: readonly string[]): Promise<number> {
   if (first === undefined || first === "--help" || first === "-h" || first === "help") {
     process.stdout.write(usage(verbs));
     return first === undefined ? 2 : 0;
+  }
+  if (first === "--version" || first === "-V") {
+    process.stdout.write(`${version}\n`);
+    return 0;
   }
   const [verb, name, rest] = findVerb(args);
   const parsed = parseArguments(rest, verb, name === "run");

@@ -7,6 +7,7 @@ export function usage(verbs: Readonly<Record<string, Verb>>): string {
     "holdfast: runs a coding agent in a transaction; you review one diff at the end",
     "",
     "usage: holdfast VERB [ARGUMENTS] [--workspace DIR] [--json]",
+    "       holdfast --version",
     "TXN is a transaction's id or `latest`.",
     "",
     ...lines,

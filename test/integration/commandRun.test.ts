@@ -7,6 +7,7 @@ import {
   readFileSync,
   readdirSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import path from "node:path";
@@ -288,6 +289,22 @@ describe("holdfast run", () => {
     execFileSync("git", ["apply", "-"], { cwd: target, input: stdout });
     assert.equal(readFileSync(path.join(target, "a.txt"), "utf8"), "one\ntwo\nthree\n");
     assert.equal(existsSync(path.join(target, "gone.txt")), false);
+  });
+});
+
+describe("holdfast about itself", () => {
+  const newWorld = commandWorlds();
+
+  it("tells its version and its verbs, also as a link on the PATH", () => {
+    const { home, workspace } = newWorld();
+    const env = { PATH: `${workspace}:${process.env["PATH"] ?? ""}`, HOLDFAST_HOME: home };
+    symlinkSync(builtCommand, path.join(workspace, "holdfast"));
+    const said = (word: string): string =>
+      execFileSync("holdfast", [word], { encoding: "utf8", env, cwd: workspace });
+    const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
+    assert.equal(said("--version"), `${version}\n`);
+    assert.match(said("--help"), /^ {2}holdfast commit TXN/m);
+    assert.equal(existsSync(home), false, "nothing is made by that");
   });
 });
 
