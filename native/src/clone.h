@@ -218,8 +218,15 @@ void clone_know_directory(struct clone *clone, struct node *node);
 void clone_fill_record(struct manifest_entry *record, const struct stat *stat);
 /* Whether nothing has changed since a moment before we began: later changes have a later time. */
 bool clone_is_at_rest(const struct clone *clone, int64_t ctime);
-/* Copies extended attributes from one descriptor to another, as far as the destination takes them. */
-void clone_xattrs(struct worker *worker, int from, int to);
+/* Copies extended attributes from one descriptor to another, as far as the destination takes them; all but a directory's
+ * default access list, of which it tells whether there is one. */
+bool clone_xattrs(struct worker *worker, int from, int to);
+/* Removes from the shadow's directory what the source's does not have, and any default access list. False with errno. */
+bool clone_drop_xattrs(struct place *at);
+/* Copies the default access list, once nothing more is made in a directory. */
+void clone_inherited(struct worker *worker, int from, int to);
+/* Takes it away again; whether there was one. */
+bool clone_suspend_inherited(int to);
 /* Fills the shadow's inode, ctime and birth time of an entry. 0, or -1 with errno. */
 int clone_stat_shadow(struct worker *worker, int directory, const char *name, struct manifest_entry *record);
 /* Writes the manifest of what was cloned. 0, or -1 with errno. */

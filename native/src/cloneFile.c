@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 /* Up to here a content that was read anyway is saved by its bytes. Sharing its blocks with the pack would make the
@@ -208,38 +207,6 @@ static int copy_content(struct copy *copy, const struct stat *stat, bool save) {
     }
     record->size = (uint64_t)done;
     return 0;
-}
-
-static void copy_xattr(struct worker *worker, int from, int to, const char *name) {
-    char value[4096];
-    if (strncmp(name, "trusted.", 8) == 0 || strcmp(name, "security.selinux") == 0) {
-        return; /* of the filesystem it is on, not of the file */
-    }
-    ssize_t size = fgetxattr(from, name, value, sizeof value);
-    char *large = NULL;
-    if (size < 0 && errno == ERANGE) {
-        large = must_alloc(65536);
-        size = fgetxattr(from, name, large, 65536);
-    }
-    if (size < 0 || fsetxattr(to, name, large ? large : value, (size_t)size, 0) != 0) {
-        worker->counts.xattrs_lost++;
-    }
-    free(large);
-}
-
-void clone_xattrs(struct worker *worker, int from, int to) {
-    char names[4096];
-    ssize_t count = flistxattr(from, names, sizeof names);
-    char *large = NULL;
-    if (count < 0 && errno == ERANGE) {
-        large = must_alloc(65536);
-        count = flistxattr(from, large, 65536);
-    }
-    const char *list = large ? large : names;
-    for (ssize_t at = 0; at < count; at += (ssize_t)strlen(list + at) + 1) {
-        copy_xattr(worker, from, to, list + at);
-    }
-    free(large);
 }
 
 int clone_stat_shadow(struct worker *worker, int directory, const char *name, struct manifest_entry *record) {

@@ -45,6 +45,7 @@ static void copy_instead(struct clone *clone, struct late_link *late, int shadow
     char *path = clone_path(late->node, NULL);
     int source = FS(open_beneath(clone->source, path, O_RDONLY | O_DIRECTORY));
     bool save = !clone_in_objects(late->node);
+    bool inherited = source >= 0 && clone_suspend_inherited(shadow);
     enum outcome outcome =
         source < 0 ? UNREADABLE
                    : clone_file(clone, worker, late->node, late->entry, source, shadow, save);
@@ -56,6 +57,9 @@ static void copy_instead(struct clone *clone, struct late_link *late, int shadow
         record->flags = ENTRY_ABSENT | ENTRY_UNREADABLE;
         clone_unreadable(clone, late->node, late->entry->name, errno);
         worker->counts.unreadable++;
+    }
+    if (inherited) {
+        clone_inherited(worker, source, shadow);
     }
     if (source >= 0) {
         close(source);

@@ -14,10 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/xattr.h>
 #include <unistd.h>
-
-enum { XATTR_NAMES = 65536 };
 
 /* ctime tells of every change to content, mode, attributes and links. A file that changed when the spare was already being
  * made may have changed twice within one tick of the clock: it is not trusted. */
@@ -98,32 +95,20 @@ enum outcome clone_make_directory(struct place *at, struct built *entry, uint32_
                : clone_fail(at->clone, at->node, entry->name, "create-directory");
 }
 
-/* What the source's directory does not have. `security.` is the system's own affair. */
-static bool drop_xattrs(struct place *at) {
-    char few[1024];
-    char *many = NULL;
-    ssize_t count = FS(flistxattr(at->shadow, few, sizeof few));
-    if (count < 0 && errno == ERANGE) {
-        many = must_alloc(XATTR_NAMES);
-        count = flistxattr(at->shadow, many, XATTR_NAMES);
-    }
-    bool done = count >= 0 || errno == EOPNOTSUPP;
-    const char *list = many ? many : few;
-    for (ssize_t next = 0; done && next < count; next += (ssize_t)strlen(list + next) + 1) {
-        const char *name = list + next;
-        done = strncmp(name, "security.", 9) == 0 || strncmp(name, "trusted.", 8) == 0 ||
-               (at->source >= 0 && fgetxattr(at->source, name, NULL, 0) >= 0) || fremovexattr(at->shadow, name) == 0;
-    }
-    free(many);
-    return done;
-}
-
 bool clone_tidy_directory(struct place *at, const struct listing *source) {
     struct listing there;
-    if (at->node->spare == NO_ENTRY) {
+    bool fresh = at->node->spare == NO_ENTRY;
+    if (fresh && at->node->parent) {
         return true;
     }
-    if (!drop_xattrs(at) || FS(list_directory(at->shadow, &there)) != 0) {
+    if (!clone_drop_xattrs(at)) { /* the top has what its place has given it */
+        clone_fail(at->clone, at->node, NULL, "clear-spare");
+        return false;
+    }
+    if (fresh) {
+        return true;
+    }
+    if (FS(list_directory(at->shadow, &there)) != 0) {
         clone_fail(at->clone, at->node, NULL, "clear-spare");
         return false;
     }

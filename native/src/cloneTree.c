@@ -11,28 +11,6 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
-char *clone_path(const struct node *node, const char *name) {
-    size_t length = name ? strlen(name) : 0;
-    for (const struct node *at = node; at && at->parent; at = at->parent) {
-        length += strlen(at->name) + (length > 0);
-    }
-    char *path = must_alloc(length + 1);
-    size_t end = length;
-    path[end] = 0;
-    if (name) {
-        end -= strlen(name);
-        memcpy(path + end, name, strlen(name));
-    }
-    for (const struct node *at = node; at && at->parent; at = at->parent) {
-        if (end < length) {
-            path[--end] = '/';
-        }
-        end -= strlen(at->name);
-        memcpy(path + end, at->name, strlen(at->name));
-    }
-    return path;
-}
-
 enum outcome clone_fail(struct clone *clone, const struct node *node, const char *name, const char *step) {
     int error = errno;
     pthread_mutex_lock(&clone->mutex);
@@ -101,29 +79,6 @@ static enum outcome clone_link(struct clone *clone, struct worker *worker, struc
     }
     worker->counts.links++;
     return CLONED;
-}
-
-bool clone_in_objects(const struct node *node) {
-    bool store = false;
-    for (const struct node *at = node; at->parent; at = at->parent) {
-        store = store || strcmp(at->name, "objects") == 0 || strcmp(at->name, "lfs") == 0;
-        if (store && strcmp(at->name, ".git") == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-bool clone_in_vendored(const struct node *node) {
-    static const char *const names[] = {"node_modules", ".venv", "venv", "site-packages", "vendor", "target"};
-    for (const struct node *at = node; at->parent; at = at->parent) {
-        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-            if (strcmp(at->name, names[i]) == 0) {
-                return true;
-            }
-        }
-    }
-    return false;
 }
 
 static enum outcome clone_directory_entry(struct place *at, struct built *entry, const struct stat *stat) {
@@ -328,6 +283,7 @@ static void clone_directory(struct place *at) {
     const char *path = at->path;
     struct node *node = at->node;
     struct listing listing = {0};
+    bool inherited = false;
     at->source = FS(open_beneath(clone->source, path, O_RDONLY | O_DIRECTORY));
     int source_error = errno;
     at->shadow = FS(open_beneath(clone->shadow, path, O_RDONLY | O_DIRECTORY));
@@ -346,10 +302,13 @@ static void clone_directory(struct place *at) {
             at->worker->counts.unreadable++;
         }
     } else {
-        clone_xattrs(at->worker, at->source, at->shadow);
+        inherited = clone_xattrs(at->worker, at->source, at->shadow);
     }
     if (clone_tidy_directory(at, &listing)) {
         clone_entries(at, &listing);
+    }
+    if (inherited) {
+        clone_inherited(at->worker, at->source, at->shadow);
     }
     listing_free(&listing);
     at->worker->counts.directories++;

@@ -18,15 +18,19 @@ import path from "node:path";
 import fc from "fast-check";
 import { makeSpare, removeSpares, spareRow } from "../../src/node/fork/spare.ts";
 import { workspaces } from "../../src/node/fork/workspaces.ts";
-import { ForkFixture, git, type ForkedFixture } from "../support/forkFixture.ts";
+import { ForkedFixture, ForkFixture, git } from "../support/forkFixture.ts";
 import { nativeBuild } from "../support/nativeBuild.ts";
 import { actOn, randomRuns, someEdit, someTree, type TreeEdit } from "../support/treeOracle.ts";
 
 /** As of a large clone, so that a spare pays. */
 const last = { backend: "clone", files: 100_000, bytes: 1 } as const;
 
-function spare(fixture: ForkFixture, signal = new AbortController().signal): Promise<boolean> {
-  const { nativePath, workspace } = fixture;
+function spare(
+  fixture: ForkFixture,
+  signal = new AbortController().signal,
+  nativePath = fixture.nativePath,
+): Promise<boolean> {
+  const { workspace } = fixture;
   return makeSpare({ nativePath, workspace, paths: fixture.paths(), last, signal });
 }
 
@@ -44,6 +48,22 @@ function editUnseen(file: string): void {
   execFileSync("touch", ["-r", like, file]);
   execFileSync("rm", [like]);
   assert.equal(statSync(file, { bigint: true }).mtimeNs, mtimeNs);
+}
+
+/** The native program, which goes wrong as told where it has a spare, and where it has none. */
+function faultyProgram(fixture: ForkFixture, spared: string, cold: string): { nativePath: string } {
+  const at = (name: string): string => path.join(fixture.root, name);
+  for (const [name, fault] of Object.entries({ spared, cold }))
+    writeFileSync(at(name), `clone:${fault}\n`);
+  const script = `#!/bin/sh
+case "$*" in *" --spare "*) from='${at("spared")}' ;; *) from='${at("cold")}' ;; esac
+read -r HOLDFAST_FAULT < "$from"
+export HOLDFAST_FAULT
+exec '${nativeBuild("faults")}' "$@"
+`;
+  const nativePath = at("faulty");
+  if (!existsSync(nativePath)) writeFileSync(nativePath, script, { mode: 0o755 });
+  return { nativePath };
 }
 
 async function checkExact(fixture: ForkFixture, forked: ForkedFixture): Promise<void> {
@@ -179,28 +199,41 @@ describe("fork: a spare clone", function () {
     await fc.assert(property, { numRuns: randomRuns(6) });
   });
 
-  it("a fork that fails at any call with one leaves nothing, and a damaged one is as none", async () => {
+  it("a fork that fails with one leaves nothing; what is killed over one, or damaged, is as none", async () => {
     using fixture = new ForkFixture();
     for (let i = 0; i < 3; i++) fixture.write(`src/f${i}.txt`, `content ${i}\n`);
     const before = actOn(fixture.workspace, []);
-    const faulty = path.join(fixture.root, "faulty");
-    let forks = 0;
-    for (const fault of ["once:5:3", "once:5:9", "from:5:12", "from:28:4", "kill:6", "kill:15"]) {
-      await spare(fixture);
-      const script = `#!/bin/sh\nHOLDFAST_FAULT=clone:${fault} exec '${nativeBuild("faults")}' "$@"\n`;
-      writeFileSync(faulty, script, { mode: 0o755 });
+    const forkWith = async (spared: string, cold: string): Promise<ForkedFixture | undefined> => {
+      const { nativePath } = faultyProgram(fixture, "", "");
+      assert.equal(await spare(fixture, undefined, nativePath), true);
+      faultyProgram(fixture, spared, cold);
+      const { workspace, root } = fixture;
       const paths = fixture.paths();
-      const signal = new AbortController().signal;
-      const request = { workspace: fixture.workspace, backend: "clone", signal } as const;
-      const port = workspaces({ nativePath: faulty });
-      const forked = await port
-        .fork({ ...request, paths, onProgress: () => undefined })
-        .catch(() => undefined);
-      if (forked === undefined) assert.deepEqual(readdirSync(paths.root).sort(), ["door", "state"]);
-      else forks++;
+      writeFileSync(path.join(workspace, "src/new"), "not in the spare\n");
+      rmSync(path.join(workspace, "src/f2.txt"));
+      const { signal } = new AbortController();
+      const request = { workspace, backend: "clone", signal, paths } as const;
+      const fork = await workspaces({ nativePath })
+        .fork({ ...request, onProgress: () => undefined })
+        .catch((error: unknown) => (cold === "" ? Promise.reject(error as Error) : undefined));
       assert.deepEqual(sparesOf(fixture), []);
+      if (fork === undefined) assert.deepEqual(readdirSync(paths.root).sort(), ["door", "state"]);
+      const forked = fork && new ForkedFixture(fixture, fork, paths);
+      if (forked !== undefined) await checkExact(fixture, forked);
+      rmSync(path.join(root, "work/src/new"));
+      fixture.write("src/f2.txt", "content 2\n");
+      return forked;
+    };
+    for (const fault of ["once:5:3", "from:5:6", "from:28:4", "kill:6"])
+      assert.equal(await forkWith(fault, fault), undefined, fault);
+    let killed = 0;
+    for (let done = false; !done; killed++) {
+      const forked = await forkWith(`kill:${1 + 8 * killed}`, "");
+      done = forked?.fork.spare === true;
+      await forked?.remove();
     }
-    assert.ok(forks < 6);
+    assert.ok(killed > 4, String(killed));
+    fixture.write("src/f2.txt", "content 2\n");
     for (const name of ["manifest", "spare.json", "shadow/src/f1.txt"]) {
       await spare(fixture);
       const [key = ""] = sparesOf(fixture);
@@ -209,6 +242,43 @@ describe("fork: a spare clone", function () {
       await checkExact(fixture, forked);
     }
     assert.deepEqual(actOn(fixture.workspace, []), before);
+  });
+
+  it("an access list that a folder gives to new ones is given to nothing that its source has not", async () => {
+    using fixture = new ForkFixture();
+    const { workspace, home } = fixture;
+    const lists = "system.posix_acl_default";
+    /** Owner, user 12345, group, mask, others. */
+    const acl =
+      "0x0200000001000700ffffffff020006003930000004000500ffffffff10000700ffffffff20000500ffffffff";
+    const set = (at: string): void =>
+      void execFileSync("setfattr", ["-n", lists, "-v", acl, at], { stdio: "pipe" });
+    const seen = (root: string): readonly string[] =>
+      execFileSync("getfattr", ["-R", "-h", "-m", "posix_acl", "-d", "-e", "hex", "."], {
+        cwd: root,
+      })
+        .toString()
+        .split("\n\n")
+        .sort();
+    for (const at of ["plain/a", "given/own/a", "given/b", "later/c", "later/d/e"])
+      fixture.write(at, at);
+    try {
+      set(path.join(workspace, "given"));
+      set(home);
+    } catch {
+      return; // no access lists here
+    }
+    fixture.write("given/c", "has what its folder gives\n");
+    const cold = await fixture.fork("clone");
+    assert.deepEqual(seen(cold.fork.shadow), seen(workspace));
+    assert.equal(await spare(fixture), true);
+    execFileSync("setfattr", ["-x", lists, path.join(workspace, "given")]);
+    fixture.write("given/d", "new\n");
+    fixture.write("later/f", "new\n");
+    set(path.join(workspace, "later"));
+    const spared = await fixture.fork("clone");
+    assert.equal(spared.fork.spare, true);
+    assert.deepEqual(seen(spared.fork.shadow), seen(workspace));
   });
 
   it("is as none for another build of the native program, which may look for more secrets", async () => {

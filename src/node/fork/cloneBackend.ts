@@ -1,3 +1,4 @@
+import { mkdirSync } from "node:fs";
 import path from "node:path";
 import { type Backend, type ForkContext } from "./backend.ts";
 import { CloneCounts, leftOutNotes, megabytes, someOf } from "./forkNotes.ts";
@@ -13,7 +14,10 @@ async function cloneTree(context: ForkContext, more: readonly string[]): Promise
   return new CloneCounts(report);
 }
 
-/** With the spare as far as it is good; one that is damaged is no reason not to fork. */
+/**
+ * With the spare as far as it is good; one that is damaged is no reason not to fork, nor is a program that was killed over it:
+ * what either has left, of a spare's shadow above all, is no part of the cold clone that is made instead.
+ */
 async function cloneWithSpare(context: ForkContext, more: readonly string[]): Promise<CloneCounts> {
   const { spare, signal } = context;
   if (spare === undefined) return cloneTree(context, more);
@@ -22,6 +26,10 @@ async function cloneWithSpare(context: ForkContext, more: readonly string[]): Pr
     return await cloneTree(context, [...more, ...spared]);
   } catch (error) {
     if (signal.aborted) throw error;
+    const { nativePath, shadow, manifest, paths } = context;
+    const left = [shadow, manifest, `${manifest}.new`, paths.base];
+    await runNative(nativePath, "remove", left);
+    mkdirSync(paths.base, { mode: 0o700 });
     return cloneTree(context, more);
   }
 }
