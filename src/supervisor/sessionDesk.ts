@@ -1,5 +1,6 @@
 import { PassThrough } from "node:stream";
 import { Failure, messageOf } from "../base/errors.ts";
+import { visibleLine } from "../base/visibleText.ts";
 import type { AgentEvent, AgentSession, OpenSession } from "../runtime/agent.ts";
 import type { Journal } from "../runtime/journal.ts";
 import type { OpenTransaction } from "../runtime/openTransaction.ts";
@@ -11,6 +12,9 @@ const gatherMs = 150;
 
 /** Characters that are journaled at the latest: an entry of text is never large enough to become a blob. */
 const gatherMost = 2000;
+
+/** What a terminal would obey, rather than show: every control but the tab and the end of a line. */
+const controls = /[^\P{Cc}\t\n]/gu;
 
 /** How long an agent whose session is over may take to end by itself, milliseconds. */
 const farewellMs = 3000;
@@ -162,7 +166,7 @@ export class SessionDesk {
       return;
     }
     this.#flush();
-    if (event.type === "toolStarted") this.#show(`\n• ${event.title}\n`);
+    if (event.type === "toolStarted") this.#show(`\n• ${visibleLine(event.title)}\n`);
     this.#parts.open.hear(event, "acp");
   }
 
@@ -190,7 +194,8 @@ export class SessionDesk {
     journal.append({ kind: "agent.event", source, event, data: journal.keep(data) });
   }
 
+  /** An agent that is spoken to has no screen of its own: its words may not steer the person's terminal. */
   #show(text: string): void {
-    if (!this.#shown.writableEnded) this.#shown.write(text);
+    if (!this.#shown.writableEnded) this.#shown.write(text.replaceAll(controls, ""));
   }
 }

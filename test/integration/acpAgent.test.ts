@@ -187,6 +187,50 @@ describe("an agent that speaks ACP", () => {
     assert.equal(after.filter((entry) => entry.kind === "transaction.sealed").length, 1);
   }).timeout(120_000);
 
+  it("may offer what nobody knows, and no way to steer the terminal", async () => {
+    const world = newWorld();
+    const odd = await run(world, "oddAsk");
+    assert.equal(odd.code, 0, odd.stderr);
+    assert.match(odd.stdout, /once[^]*new[^]*cancelled/);
+    assert.doesNotMatch(odd.stdout, /[\u001b\u0007]/);
+    const entries = await world.entries();
+    assert.match(saidIn(entries), /\u001b\]52;c/, "the journal has it as it was said");
+    const answers = events(entries, "permission").map(({ data }) => data);
+    assert.deepEqual(
+      answers.map((data) => (data as { answer: string }).answer),
+      ["allow_once", "allow_session", "cancelled"],
+    );
+    await run(world, "odd end");
+    assert.deepEqual(events(await world.entries(), "turn.ended")[0]?.data, {
+      stopReason: "unknown",
+    });
+  }).timeout(120_000);
+
+  it("is granted nothing more after a cancel", async () => {
+    const world = newWorld();
+    await begin(world, "lateAsk");
+    await eventually(async () => {
+      const entries = await world.entries();
+      return events(entries, "prompt").length === 1 ? true : undefined;
+    }, "the prompt");
+    assert.equal((await world.run(["cancel", "latest"])).code, 0);
+    const entries = await eventually(async () => {
+      const all = await world.entries();
+      return events(all, "turn.ended").length === 1 ? all : undefined;
+    }, "the end of the turn");
+    assert.equal(saidIn(entries), "cancelled");
+    const finished = entries.find((entry) => entry.kind === "tool.finished");
+    assert.equal(finished?.status, "cancelled");
+  }).timeout(120_000);
+
+  it("is refused when it speaks another version of the protocol", async () => {
+    const world = newWorld();
+    const command = ["--prompt", "say", "--", "node", program, "--next"];
+    const { code, stdout } = await world.run(["run", "--agent", "acp", ...command]);
+    assert.equal(code, 1);
+    assert.match(stdout, /it speaks version 2 of the protocol, Holdfast version 1/);
+  }).timeout(120_000);
+
   it("says clearly what is wrong with a command that does not speak it", async () => {
     const world = newWorld();
     const nothing = await world.run(["run", "--agent", "acp", "--", "node", program]);

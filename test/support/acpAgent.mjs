@@ -108,6 +108,31 @@ const acts = {
     );
     await new Promise((resolve) => setTimeout(resolve, 100));
   },
+  // Options of kinds that are new, and none at all; then what would steer a terminal.
+  async oddAsk({ update, client }) {
+    const options = [
+      { optionId: "new", name: "For this session", kind: "allow_session" },
+      { optionId: "once", name: "Once", kind: "allow_once" },
+    ];
+    for (const offered of [options, options.slice(0, 1), undefined]) {
+      const toolCall = { toolCallId: `call-${++calls}`, title: "\u001b[2JOdd" };
+      const asked = { sessionId: session.id, toolCall, options: offered };
+      const { outcome } = await client.request(methods.client.session.requestPermission, asked);
+      const text = `\u001b]52;c;AA==\u0007${outcome.optionId ?? outcome.outcome} `;
+      await update({ sessionUpdate: "agent_message_chunk", content: { type: "text", text } });
+    }
+  },
+  // Asks for more after it was told to end its turn.
+  async lateAsk({ update, client }) {
+    await acts.wait();
+    const { outcome } = await client.request(methods.client.session.requestPermission, {
+      sessionId: session.id,
+      toolCall: { toolCallId: `call-${++calls}`, title: "Late" },
+      options: [{ optionId: "once", name: "Once", kind: "allow_once" }],
+    });
+    const content = { type: "text", text: outcome.outcome };
+    await update({ sessionUpdate: "agent_message_chunk", content });
+  },
   async wait() {
     while (!cancelled) await new Promise((resolve) => setTimeout(resolve, 20));
   },
@@ -118,7 +143,7 @@ const acts = {
 
 agent({ name: "test" })
   .onRequest(methods.agent.initialize, () => ({
-    protocolVersion: PROTOCOL_VERSION,
+    protocolVersion: process.argv.includes("--next") ? PROTOCOL_VERSION + 1 : PROTOCOL_VERSION,
     agentCapabilities: {},
     agentInfo: { name: "test-agent", version: "1.0.0" },
     authMethods: [{ id: "test-api-key", name: "API key" }],
@@ -141,6 +166,7 @@ agent({ name: "test" })
       const [act, about] = word.split("=");
       await acts[act]?.({ update, client, about });
     }
+    if (words === "odd end") return {};
     return { stopReason: cancelled ? "cancelled" : "end_turn" };
   })
   .connect(ndJsonStream(Writable.toWeb(process.stdout), Readable.toWeb(process.stdin)));

@@ -180,4 +180,19 @@ describe("updates of ACP sessions", () => {
     assert.equal(inputs.length, 1);
     assert.match(JSON.stringify(inputs), /"call":"a","input":\{"command":"ls"\}/);
   });
+
+  it("an id that is used again is another call; one that is only told again is not", () => {
+    const again = (status: string | undefined, a: number): Message =>
+      update("tool_call", "1", { title: "Edit", kind: "edit", status, rawInput: { a } });
+    const done = update("tool_call_update", "1", { status: "completed" });
+    const failed = update("tool_call_update", "1", { status: "failed" });
+    assert.deepEqual(play([again("pending", 1), done, again("completed", 1), done]), [
+      'edit ok: Edit, {"a":1}',
+    ]);
+    assert.deepEqual(play([again("pending", 1), done, again("pending", 2), failed]), [
+      'edit ok: Edit, {"a":1}',
+      'edit failed: Edit, {"a":2}',
+    ]);
+    assert.equal(play([done, again("pending", 1)]).length, 1, "a late beginning");
+  });
 });

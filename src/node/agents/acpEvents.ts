@@ -36,6 +36,8 @@ interface Announced {
   readonly toolKind: ToolKind;
   readonly input: unknown;
   readonly locations: unknown;
+  /** See {@link Begun}. */
+  readonly announced: boolean;
 }
 
 /** A call whose start has been told on. */
@@ -44,6 +46,8 @@ interface Begun {
   /** The agent had given an input by then. */
   readonly hadInput: boolean;
   readonly ended: boolean;
+  /** The agent announced it as a new call, rather than telling of it as of one that is known. */
+  readonly announced: boolean;
 }
 
 /** Updates that only say how the agent's own interface would look. */
@@ -52,12 +56,14 @@ const quiet: ReadonlySet<string> = new Set(["available_commands_update", "usage_
 /**
  * Translates the updates of an ACP session. Agents announce a call first and give its input a moment later: its start is
  * told once there is an input, or it runs, or it is let run, or it ends. What has no end when the turn is over ends with
- * it. Text and thoughts come as `text` and `thought`, plans as `plan`; updates of unknown kinds are kept raw.
+ * it. A call that is announced under the id of one that has ended is another call, and gets an id of its own (`id~2`). Text and thoughts come as `text` and `thought`, plans as `plan`; updates of unknown kinds are kept raw.
  */
 export class AcpTranslator {
   readonly #announced = new Map<string, Announced>();
   readonly #begun = new Map<string, Begun>();
   readonly #content = new Map<string, unknown>();
+  /** By the agent's id: how many calls had it. */
+  readonly #uses = new Map<string, number>();
   #cancelled = false;
 
   translate(raw: unknown): readonly AgentEvent[] {
@@ -86,17 +92,24 @@ export class AcpTranslator {
     const parsed = sessionUpdate.omit({ sessionUpdate: true }).safeParse(toolCall);
     if (!parsed.success) return [];
     const { status: _, ...known } = parsed.data;
-    const call = known.toolCallId ?? undefined;
-    if (call === undefined) return [];
+    if (typeof known.toolCallId !== "string") return [];
     const told = this.#toolCall({ ...known, sessionUpdate: "tool_call_update" });
+    const call = this.#idOf(known.toolCallId);
     const begun = [...told, ...this.#begin(call)];
     if (isGranted) return begun;
+    if (this.#cancelled)
+      return [...begun, ...this.#end(call, "cancelled", "the turn was cancelled")];
     return [...begun, ...this.#end(call, "denied", "no way to allow it was offered")];
   }
 
   /** The agent was asked to end its turn: what fails from now on was cancelled. */
   cancelling(): void {
     this.#cancelled = true;
+  }
+
+  /** The agent was asked to end its turn, which still goes on. */
+  get isCancelled(): boolean {
+    return this.#cancelled;
   }
 
   /** The turn is over. Calls of which nothing was heard since they were announced did begin; those that have no end get it
@@ -111,10 +124,10 @@ export class AcpTranslator {
   }
 
   #toolCall(update: SessionUpdate): readonly AgentEvent[] {
-    const call = update.toolCallId ?? undefined;
-    if (call === undefined) {
+    if (typeof update.toolCallId !== "string") {
       return [{ type: "other", event: update.sessionUpdate, data: update }];
     }
+    const call = this.#callOf(update.toolCallId, update);
     const known = this.#begun.get(call);
     if (known?.ended === true) return [];
     // By the protocol what comes later replaces what was there, also by nothing.
@@ -130,6 +143,21 @@ export class AcpTranslator {
     return [...told, ...this.#end(call, status, isEmpty(output) ? null : output)];
   }
 
+  #idOf(id: string): string {
+    const uses = this.#uses.get(id) ?? 1;
+    return uses === 1 ? id : `${id}~${uses}`;
+  }
+
+  /** The call that is meant. Some agents count their calls anew in every turn. */
+  #callOf(id: string, { sessionUpdate: kind, status }: SessionUpdate): string {
+    const known = this.#begun.get(this.#idOf(id));
+    const hasEnded = known?.ended === true && known.announced;
+    const isToldAgain = status === "completed" || status === "failed";
+    if (kind === "tool_call" && hasEnded && !isToldAgain)
+      this.#uses.set(id, (this.#uses.get(id) ?? 1) + 1);
+    return this.#idOf(id);
+  }
+
   #merged(call: string, update: SessionUpdate): Announced {
     const known = this.#announced.get(call);
     const kind = update.kind ?? known?.toolKind ?? "other";
@@ -140,6 +168,7 @@ export class AcpTranslator {
       toolKind: toolKindOf(kind),
       input: isEmpty(update.rawInput) ? known?.input : update.rawInput,
       locations: isEmpty(update.locations) ? known?.locations : update.locations,
+      announced: update.sessionUpdate === "tool_call" || known?.announced === true,
     };
   }
 
@@ -147,8 +176,13 @@ export class AcpTranslator {
     const known = this.#announced.get(call);
     if (known === undefined) return [];
     this.#announced.delete(call);
-    const { name, toolKind, title = call, locations } = known;
-    this.#begun.set(call, { toolKind, hadInput: known.input !== undefined, ended: false });
+    const { name, toolKind, title = call, locations, announced } = known;
+    this.#begun.set(call, {
+      toolKind,
+      hadInput: known.input !== undefined,
+      ended: false,
+      announced,
+    });
     // Some agents never give the input: where they say what a call is about, that stands for it.
     const input = known.input ?? (locations === undefined ? {} : { locations });
     // A title of one word is the tool's name.

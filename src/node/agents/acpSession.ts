@@ -10,10 +10,11 @@ import {
   type InitializeResponse,
   type NewSessionRequest,
   type PromptRequest,
-  type RequestPermissionRequest,
   type RequestPermissionResponse,
 } from "@agentclientprotocol/sdk";
+import * as z from "zod";
 import { Failure, messageOf } from "../../base/errors.ts";
+import { visibleLine } from "../../base/visibleText.ts";
 import type { AgentEvent, AgentSession, SessionRequest } from "../../runtime/agent.ts";
 import { acpMcp } from "../mcp/mcpConfiguration.ts";
 import { AcpTranslator } from "./acpEvents.ts";
@@ -26,6 +27,17 @@ const authRequired = -32000;
 
 /** Methods of authenticating that need nobody: the agent takes the key from its environment. */
 const keyMethod = /api[-_ ]?key/i;
+
+/** What an agent wants to be allowed. The SDK's own schema refuses the whole question for one option of a kind that it does
+ * not know; here a member of a wrong type counts as left out. */
+const permissionAsked = z.object({
+  toolCall: z.unknown(),
+  options: z.array(z.unknown()).catch([]),
+});
+const permissionOption = z.object({ optionId: z.string(), kind: z.string() });
+
+const turnEnded = z.object({ stopReason: z.string() });
+const sessionMade = z.object({ sessionId: z.string().min(1) });
 
 /**
  * One session with an agent that speaks the Agent Client Protocol over its standard streams. The agent runs inside the
@@ -52,7 +64,9 @@ export class AcpSession implements AgentSession {
       }),
     );
     this.#connection = client({ name: "holdfast" })
-      .onRequest(methods.client.session.requestPermission, ({ params }) => this.#permit(params))
+      .onRequest(methods.client.session.requestPermission, permissionAsked, ({ params }) =>
+        this.#permit(params),
+      )
       .onNotification("*", ({ method, params }) => {
         this.#tell([{ type: "other", event: method, data: params }]);
       })
@@ -85,7 +99,9 @@ export class AcpSession implements AgentSession {
     try {
       const asked: PromptRequest = { sessionId, prompt: [{ type: "text", text }] };
       const { agent } = this.#connection;
-      return (await agent.request(methods.agent.session.prompt, asked)).stopReason;
+      const answer: unknown = await agent.request(methods.agent.session.prompt, asked);
+      // It did end, though it does not say why.
+      return turnEnded.safeParse(answer).data?.stopReason ?? "unknown";
     } catch (error) {
       const said = describe(error);
       throw new Failure("failed", "prompt-failed", `the agent ended its turn in error: ${said}`);
@@ -112,6 +128,11 @@ export class AcpSession implements AgentSession {
       clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
       clientInfo: { name: "holdfast", title: "Holdfast", version: this.#request.version },
     });
+    const { protocolVersion: spoken } = met;
+    if (typeof spoken === "number" && spoken !== PROTOCOL_VERSION)
+      throw new Error(
+        `it speaks version ${spoken} of the protocol, Holdfast version ${PROTOCOL_VERSION}`,
+      );
     this.#tell([{ type: "session", data: { agentInfo: met.agentInfo ?? null } }]);
     this.#session = await this.#newSession(met);
   }
@@ -121,25 +142,29 @@ export class AcpSession implements AgentSession {
     const { cwd, mcpServers } = this.#request;
     const wanted: NewSessionRequest = { cwd, mcpServers: acpMcp(mcpServers) };
     try {
-      return (await agent.request(methods.agent.session.new, wanted)).sessionId;
+      return sessionIn(await agent.request(methods.agent.session.new, wanted));
     } catch (error) {
       if (!(error instanceof RequestError) || error.code !== authRequired) throw error;
       const known = (met.authMethods ?? []).find(({ id, name }) => keyMethod.test(`${id} ${name}`));
       if (known === undefined) throw error;
       await agent.request(methods.agent.authenticate, { methodId: known.id });
-      return (await agent.request(methods.agent.session.new, wanted)).sessionId;
+      return sessionIn(await agent.request(methods.agent.session.new, wanted));
     }
   }
 
-  /** Once rather than always: what an agent remembers it writes into the project. */
-  #permit(asked: RequestPermissionRequest): RequestPermissionResponse {
-    const option =
-      asked.options.find(({ kind }) => kind === "allow_once") ??
-      asked.options.find(({ kind }) => kind === "allow_always");
-    this.#tell(this.#translator.permission(asked.toolCall, option !== undefined));
-    const call = asked.toolCall.toolCallId;
+  /** Once rather than always: what an agent remembers it writes into the project. After a cancel nothing more is granted. */
+  #permit(asked: z.output<typeof permissionAsked>): RequestPermissionResponse {
+    const offered = asked.options.flatMap((one) => permissionOption.safeParse(one).data ?? []);
+    const option = this.#translator.isCancelled
+      ? undefined
+      : (offered.find(({ kind }) => kind === "allow_once") ??
+        offered.find(({ kind }) => kind.startsWith("allow")));
+    const told = this.#translator.permission(asked.toolCall, option !== undefined);
+    this.#tell(told);
     const answer = option === undefined ? "cancelled" : option.kind;
-    this.#tell([{ type: "other", event: "permission", data: { call, answer } }]);
+    const { toolCallId } = (asked.toolCall ?? {}) as { readonly toolCallId?: unknown };
+    const call = typeof toolCallId === "string" ? { call: toolCallId } : { asked };
+    this.#tell([{ type: "other", event: "permission", data: { ...call, answer } }]);
     if (option === undefined) return { outcome: { outcome: "cancelled" } };
     return { outcome: { outcome: "selected", optionId: option.optionId } };
   }
@@ -160,7 +185,15 @@ function readableOf(stream: unknown): ReadableStream<Uint8Array> {
   return Readable.toWeb(stream) as ReadableStream<Uint8Array>;
 }
 
+function sessionIn(answer: unknown): string {
+  const made = sessionMade.safeParse(answer).data;
+  if (made === undefined) throw new Error("its answer to session/new names no session");
+  return made.sessionId;
+}
+
+/** One line that cannot steer the terminal which shows it: the agent chose the words. */
 function describe(error: unknown): string {
-  if (!(error instanceof RequestError) || error.data === undefined) return messageOf(error);
-  return `${error.message} ${JSON.stringify(error.data).slice(0, 500)}`;
+  const data = error instanceof RequestError ? error.data : undefined;
+  const more = data === undefined ? "" : ` ${JSON.stringify(data).slice(0, 500)}`;
+  return visibleLine(`${messageOf(error)}${more}`);
 }
