@@ -131,12 +131,14 @@ export const checkView = z.object({
 });
 export type CheckView = z.output<typeof checkView>;
 
-/** `holdfast commit --json`. */
+/** `holdfast commit --json`, which is without `ignored`. */
 export const commitView = z.object({
   state: transactionStateName,
   published: z.number(),
   merged: z.number(),
   conflicts: z.array(z.object({ path: z.string(), reason: z.string() })),
+  /** What is not published because it is ignored: how many files, and the first of them. */
+  ignored: z.object({ count: z.number(), first: z.array(z.string()) }).optional(),
 });
 export type CommitView = z.output<typeof commitView>;
 

@@ -1,8 +1,10 @@
 import { Failure } from "../base/errors.ts";
 import { changesDocument, type ChangeSet } from "../core/change/changeSet.ts";
+import { remaining, type Published } from "../core/change/selection.ts";
 import type { ChangesView, CheckView, CommitView, Selection } from "../protocol/control.ts";
 import { ConflictFailure } from "../runtime/commit/conflictFailure.ts";
 import { commitTransaction } from "../runtime/commit/commitTransaction.ts";
+import { publishedBy } from "../runtime/commit/history.ts";
 import { reviewNow } from "../runtime/commit/reviewNow.ts";
 import type { PathChoice } from "../runtime/commit/chosenChange.ts";
 import type { PublishTarget } from "../runtime/commit/publishPort.ts";
@@ -66,18 +68,21 @@ export class Review {
       const { transaction, journal, reader, target } = this.#parts;
       const { edits, merges, resolutions, ...chosen } = selection;
       const choices = choicesOf({ edits, merges, resolutions });
+      const changeSet = await this.#parts.changeSet();
       const request = {
         transaction,
         reader,
         target,
-        changeSet: await this.#parts.changeSet(),
+        changeSet,
         selection: withoutUndefined(chosen),
         choices,
         now: new Date().toISOString(),
       };
       try {
         const { published, merged, complete } = await commitTransaction(request, journal);
-        return { state: complete ? "committed" : "sealed", published, merged, conflicts: [] };
+        const state = complete ? "committed" : "sealed";
+        const left = ignoredOf(changeSet, publishedBy(await target.records()));
+        return { state, published, merged, conflicts: [], ...left };
       } catch (error) {
         if (!(error instanceof ConflictFailure)) throw error;
         return { state: "sealed", published: 0, merged: 0, conflicts: [...error.conflicts] };
@@ -118,6 +123,15 @@ export class Review {
     this.#publishing = mine.catch(() => undefined);
     return mine;
   }
+}
+
+/** What stays because it is ignored: an agent's edit of `.env`, say, of which nobody would hear otherwise. */
+function ignoredOf(changeSet: ChangeSet, published: Published): Pick<CommitView, "ignored"> {
+  const left = remaining(changeSet, published)
+    .map(({ file }) => file)
+    .filter(({ ignored, refused }) => ignored && refused === undefined);
+  if (left.length === 0) return {};
+  return { ignored: { count: left.length, first: left.slice(0, 3).map(({ path }) => path) } };
 }
 
 function withoutUndefined<T extends object>(

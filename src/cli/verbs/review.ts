@@ -114,7 +114,8 @@ function commitNamed(context: Context): { commit?: string } {
   return commit === undefined ? {} : { commit };
 }
 
-function reportCommit(context: Context, view: CommitView, verb: string): number {
+function reportCommit(context: Context, told: CommitView, verb: string): number {
+  const { ignored, ...view } = told;
   if (context.json) printJson(context, view);
   if (view.conflicts.length > 0) {
     const rows = view.conflicts.map(({ path, reason }) => `${path}: ${reason}`).join("; ");
@@ -131,7 +132,21 @@ function reportCommit(context: Context, view: CommitView, verb: string): number 
     context.say(
       `holdfast: ${plural(view.published, "file")} ${verb}, ${view.merged} of them merged; ${view.state}`,
     );
+  // Who names what he wants has left out the rest himself.
+  const named = list(context, "path").length + list(context, "hunk").length > 0;
+  if (!context.json && !named && ignored !== undefined) context.say(leftOut(ignored));
   return 0;
+}
+
+function leftOut({ count, first }: NonNullable<CommitView["ignored"]>): string {
+  const names = first.map((path) => JSON.stringify(path)).join(", ");
+  const [more, were, them] =
+    count > first.length
+      ? [", …", "were", "them"]
+      : count > 1
+        ? ["", "were", "them"]
+        : ["", "was", "it"];
+  return `holdfast: ${plural(count, "ignored file")} ${were} left out (${names}${more}); --include-ignored publishes ${them}`;
 }
 
 export const discardVerb: Verb = {
