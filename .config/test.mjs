@@ -58,7 +58,7 @@ const steps = [
   tool("format", "node_modules/.bin/prettier", "--check", "--log-level", "warn", "."),
   tool("tidy", "node_modules/.bin/knip", "--config", ".config/knip.json"),
   suite("unit", 3),
-  suite("integration", 40, "--timeout", "90000"),
+  suite("integration", 60, "--timeout", "90000"),
   suite("attack", 20, "--timeout", "90000"),
   suite("crash", 22, "--timeout", "180000"),
   {
