@@ -125,9 +125,24 @@ describe("holdfast savepoints", () => {
     assert.equal((await world.run(["stop", "latest"])).code, 0);
   });
 
-  it("one that does not exist is told", async () => {
+  it("are restored by id or by name; what does not exist, or is several, is told", async () => {
     const world = newWorld({ "a.txt": "base\n" });
     await world.run(["run", "--", "sh", "-c", "echo x > a.txt"]);
+    const named: Row[] = [];
+    for (const name of ["good\nname", "s1", "twice", "twice"])
+      named.push(await world.json<Row>(["savepoint", "latest", `--name=${name}`]));
+    const [good, asId, first, second] = named.map(({ savepoint }) => savepoint);
+    assert.equal((await world.run(["restore", "latest", "--to", "good\nname"])).code, 0);
+    assert.equal((await world.run(["restore", "latest", "--to", "s1"])).code, 0);
+    const restored = (await world.entries()).filter(({ kind }) => kind === "savepoint.restored");
+    assert.notEqual(asId, "s1");
+    assert.deepEqual(
+      restored.map((entry) => "to" in entry && entry.to),
+      [good, "s1"],
+    );
+    const several = await world.run(["restore", "latest", "--to", "twice"]);
+    assert.equal(several.code, 1);
+    assert.match(several.stderr, new RegExp(`called "twice": ${first}, ${second} — .* id\n$`));
     const { code, stderr } = await world.run(["restore", "latest", "--to", "s-none"]);
     assert.equal(code, 1);
     assert.match(stderr, /s-none/);

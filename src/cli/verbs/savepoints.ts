@@ -46,6 +46,22 @@ export const savepointsVerb: Verb = {
     }),
 };
 
+/**
+ * The one savepoint of a name, or the words as they are. The agent can name savepoints too, so an id is never a name, and a
+ * name that several have is none.
+ */
+function savepointCalled(words: string, rows: readonly Row[]): string {
+  const found = rows.filter(({ name }) => name !== undefined && name !== "" && name === words);
+  if (found.length < 2) return found[0]?.savepoint ?? words;
+  const ids = found.map(({ savepoint }) => savepoint).join(", ");
+  throw new Failure(
+    "failed",
+    "ambiguous-savepoint",
+    `several savepoints are called ${JSON.stringify(words)}: ${ids}`,
+    "say which by its id",
+  );
+}
+
 export const restoreVerb: Verb = {
   usage: "holdfast restore TXN --to SAVEPOINT",
   summary:
@@ -63,7 +79,8 @@ export const restoreVerb: Verb = {
           `usage: ${restoreVerb.usage}`,
         );
       }
-      printRow(context, await caller.call("restore", { to }));
+      const rows = /^s\d+$/.test(to) ? [] : await caller.call("savepoints", {});
+      printRow(context, await caller.call("restore", { to: savepointCalled(to, rows) }));
       return 0;
     }),
 };
