@@ -92,6 +92,11 @@ describe("agents of the person's own", () => {
     assert.match(launch.notes?.join() ?? "", /ABSENT_KEY is not set/);
   });
 
+  it("a folder that is not there is said", async () => {
+    const launch = await launched({ command: ["true"], readOnly: ["/usr", "/not/there"] });
+    assert.deepEqual(launch.notes, ["own cannot read /not/there: it is not there"]);
+  });
+
   for (const [what, text, place, message] of [
     ["a broken file", '{\n  "agents": [\n}', "3:1", /not valid JSON/],
     ["an unknown key", '{"agents": [\n{"name":"a","command":["a"],"colour":1}]}', "2:29", /colour/],
@@ -114,6 +119,36 @@ describe("agents of the person's own", () => {
       '{"agents":[{"name":"a","command":["a"],\n"environment":{"A_KEY":"k"}}]}',
       "2:24",
       /"keys"/,
+    ],
+    [
+      "a key among those passed on",
+      '{"agents":[{"name":"a","command":["a"],\n"passOn":["A_MODE","A_TOKEN"]}]}',
+      "2:20",
+      /A_TOKEN looks like a key/,
+    ],
+    [
+      "a variable in small letters",
+      '{"agents":[{"name":"a","command":["a"],\n"environment":{"mode":"k"}}]}',
+      "2:16",
+      /environment\.mode: a variable is written in capitals/,
+    ],
+    [
+      "a port that there is not",
+      '{"agents":[{"name":"a","command":["a"],\n"hosts":["a.example:99999"]}]}',
+      "2:10",
+      /at most 65535/,
+    ],
+    [
+      "a file under another one",
+      '{"agents":[{"name":"a","command":["a"],"files":[{"path":"~/a","content":""},\n{"path":"~/a/b","content":""}]}]}',
+      "2:9",
+      /~\/a\/b and ~\/a cannot both be files/,
+    ],
+    [
+      "a file that is a folder",
+      '{"agents":[{"name":"a","command":["a"],\n"files":[{"path":"~/a/","content":""}]}]}',
+      "2:18",
+      /names a file/,
     ],
     [
       "a file outside of home and etc",

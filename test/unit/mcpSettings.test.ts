@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
+import path from "node:path";
 import { Failure } from "../../src/base/errors.ts";
 import {
   acpMcp,
@@ -8,9 +10,10 @@ import {
   openCodeMcp,
 } from "../../src/node/mcp/mcpConfiguration.ts";
 import { fillSecrets, secretsNamed, secretsWritten } from "../../src/node/mcp/mcpSecrets.ts";
-import { parseMcpSettings } from "../../src/node/mcp/mcpSettings.ts";
+import { parseMcpSettings, readMcpServers } from "../../src/node/mcp/mcpSettings.ts";
 import { planOf, withInput } from "../../src/node/mcp/messages.ts";
 import { canonicalJson, definitionHash, samePin, toolHash } from "../../src/node/mcp/toolPins.ts";
+import { temporaryFolders } from "../support/temporaryFolder.ts";
 
 function refused(text: string, message: RegExp): void {
   assert.throws(
@@ -25,6 +28,8 @@ function refused(text: string, message: RegExp): void {
 }
 
 describe("MCP settings", () => {
+  const folder = temporaryFolders();
+
   it("are programs and addresses, with comments", () => {
     const text = `{ // mine
       "mcpServers": {
@@ -46,9 +51,42 @@ describe("MCP settings", () => {
     refused('{ "mcpServers": { ', /^mcp\.json:1: not valid JSON/);
     refused('{ "servers": {} }', /mcpServers/);
     refused('{ "mcpServers": { "a": { "run": "x" } } }', /mcpServers\.a: neither a program/);
+    refused(
+      '{ "mcpServers": { "a": { "command": "x", "agrs": [] } } }',
+      /a: Unrecognized key: "agrs"/,
+    );
+    refused(
+      '{ "mcpServers": { "a": { "url": "http://x", "header": {} } } }',
+      /a: Unrecognized key: "header"/,
+    );
+    refused('{ "mcpServers": { "a": { "command": "x", "url": "http://x" } } }', /a: neither/);
     refused('{ "mcpServers": { "holdfast": { "command": "x" } } }', /Holdfast's own server/);
     refused('{ "mcpServers": { "a b": { "command": "x" } } }', /letters, digits/);
     refused('{ "mcpServers": { "a": { "url": "file:///etc" } } }', /a\.url: Invalid URL/);
+  });
+
+  it("may begin with a byte order mark", () => {
+    assert.deepEqual(parseMcpSettings('\uFEFF{ "mcpServers": {} }', "mcp.json"), []);
+  });
+
+  it("are for a workspace also when it is named with a last slash, or by a link", () => {
+    const base = realpathSync(folder());
+    const workspace = path.join(base, "sales");
+    const link = path.join(base, "link");
+    mkdirSync(workspace);
+    symlinkSync(workspace, link);
+    mkdirSync(path.join(base, "holdfast"));
+    const named = { slash: `${workspace}/`, link, other: base, absent: path.join(base, "absent") };
+    const mcpServers = Object.fromEntries(
+      Object.entries(named).map(([name, one]) => [name, { command: "x", workspaces: [one] }]),
+    );
+    const file = path.join(base, "holdfast", "mcp.json");
+    writeFileSync(file, JSON.stringify({ mcpServers }), { mode: 0o600 });
+    const found = readMcpServers({ XDG_CONFIG_HOME: base }, workspace);
+    assert.deepEqual(
+      found.map(({ name }) => name),
+      ["slash", "link"],
+    );
   });
 
   it("fill in the value of a secret, and of no other whose name begins alike", () => {

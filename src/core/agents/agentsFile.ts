@@ -10,7 +10,8 @@ const host = z
   .regex(
     /^(\*\.)?[a-z0-9_.-]+(:\d{1,5})?$/,
     "a host is written in lower case, with a port where it has one: api.example.com, or localhost:8080",
-  );
+  )
+  .refine((one) => Number(one.split(":")[1] ?? 1) <= 65_535, "a port is at most 65535");
 
 const variable = z
   .string()
@@ -22,6 +23,7 @@ const file = z
       .string()
       .regex(/^(~|\/etc)\/[^\0]+$/, "a file stands in the sandbox's home (~/…) or in its /etc/")
       .refine((path) => !path.split("/").includes(".."), "a path has no .. in it")
+      .refine((path) => !/\/(\.?\/|\.?$)/.test(path), "a path names a file, each folder once")
       .describe("Where it stands in the sandbox."),
     content: z.string().describe("What it holds. Never a key: use `keys`, and its placeholder."),
   })

@@ -57,6 +57,12 @@ function reportIssue(issue: z.core.$ZodIssue, tree: Node, report: ReportProblem)
     }
     return;
   }
+  if (issue.code === "invalid_key") {
+    const node = findNodeAtLocation(tree, path)?.parent ?? nearestNode(tree, path);
+    const why = issue.issues.map(({ message }) => message).join("; ");
+    report(node.offset, `${whereOf(path)}${why}`);
+    return;
+  }
   if (issue.code === "invalid_union") {
     const deepest = issue.errors
       .flat()

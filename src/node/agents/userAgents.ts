@@ -1,4 +1,4 @@
-import { realpathSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
 import path from "node:path";
 import { findNodeAtLocation, type Node } from "jsonc-parser";
 import { Failure } from "../../base/errors.ts";
@@ -70,12 +70,29 @@ function checkMeaning(
       report(offsetOf(at, "name"), `the name ${agent.name} ${whose}`);
     }
     names.add(agent.name);
-    for (const name of Object.keys(agent.environment ?? {})) {
-      if (!/(KEY|TOKEN|SECRET|PASSWORD)$/.test(name)) continue;
+    const refuseKey = (name: string, ...place: (string | number)[]): void => {
+      if (!/(KEY|TOKEN|SECRET|PASSWORD)$/.test(name)) return;
       const advice = `${name} looks like a key: name it under "keys", so that only a placeholder gets inside`;
-      report(offsetOf(at, "environment", name), advice);
-    }
+      report(offsetOf(at, ...place), advice);
+    };
+    for (const name of Object.keys(agent.environment ?? {})) refuseKey(name, "environment", name);
+    agent.passOn?.forEach((name, index) => refuseKey(name, "passOn", index));
+    const places = (agent.files ?? []).map(({ path: place }) => place);
+    places.forEach((place, index) => {
+      const other = places.slice(0, index).find((one) => isSameOrUnder(place, one));
+      if (other === undefined) return;
+      const message = `${place} and ${other} cannot both be files`;
+      report(
+        offsetOf(at, "files", index, "path"),
+        place === other ? `${place} stands twice` : message,
+      );
+    });
   });
+}
+
+/** One of two files has the other's place, or lies under it. */
+function isSameOrUnder(one: string, other: string): boolean {
+  return one === other || one.startsWith(`${other}/`) || other.startsWith(`${one}/`);
 }
 
 const translators: Readonly<Record<"none" | "claude" | "plain", () => AgentTranslator>> = {
@@ -111,6 +128,7 @@ function launchAgent(agent: AgentDefinition, request: LaunchRequest): AgentLaunc
   const missing = (agent.keys ?? [])
     .map(({ variable }) => variable)
     .filter((variable) => (env[variable] ?? "") === "");
+  const absent = (agent.readOnly ?? []).filter((folder) => !existsSync(folder));
   return {
     argv: [program, ...words, ...request.command, ...promptOf(agent, request.prompt)],
     env: {
@@ -129,7 +147,10 @@ function launchAgent(agent: AgentDefinition, request: LaunchRequest): AgentLaunc
     readHosts: agent.hosts ?? [],
     secretNames: agent.secrets ?? [],
     program: { path: program, ...(version === undefined ? {} : { version }) },
-    notes: missing.map((variable) => `${agent.name} has no key: ${variable} is not set`),
+    notes: [
+      ...missing.map((variable) => `${agent.name} has no key: ${variable} is not set`),
+      ...absent.map((folder) => `${agent.name} cannot read ${folder}: it is not there`),
+    ],
     secrets: keys,
   };
 }

@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import path from "node:path";
 import { parse, printParseErrorCode, type ParseError } from "jsonc-parser";
@@ -67,13 +67,28 @@ export function readMcpServers(
   const file = mcpSettingsPath(env);
   const text = readOwn(file);
   const all = text === undefined ? [] : parseMcpSettings(text, file);
-  return all.filter((one) => one.workspaces?.includes(workspace) !== false);
+  return all.filter(
+    ({ workspaces: given }) => given?.some((one) => isSameFolder(one, workspace)) !== false,
+  );
+}
+
+/** People write a last slash, or the name of a link to it. */
+function isSameFolder(given: string, workspace: string): boolean {
+  if (path.resolve(given) === workspace) return true;
+  try {
+    return realpathSync(given) === workspace;
+  } catch {
+    return false; // it is not there: another machine's
+  }
 }
 
 /** Parses the text of such a file. Throws a Failure `mcp-invalid`. */
 export function parseMcpSettings(text: string, file: string): readonly McpServer[] {
   const problems: ParseError[] = [];
-  const value = parse(text, problems, { allowTrailingComma: true }) as unknown;
+  // Editors on other systems write a byte order mark.
+  const value = parse(text.replace(/^\uFEFF/, " "), problems, {
+    allowTrailingComma: true,
+  }) as unknown;
   const [first] = problems;
   if (first !== undefined) {
     const line = text.slice(0, first.offset).split("\n").length;
