@@ -7,6 +7,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  statSync,
   symlinkSync,
   truncateSync,
   utimesSync,
@@ -148,6 +149,19 @@ describe("fork: repositories", () => {
     git(fixture.workspace, "submodule", "--quiet", "add", lender, "sub");
     mkdirSync(path.join(fixture.workspace, "nested"));
     git(path.join(fixture.workspace, "nested"), "init", "-q");
+    chmodSync(path.join(fixture.workspace, ".git"), 0o750);
+    const over = await fixture.fork("overlay").catch((error: unknown) => {
+      if (error instanceof Failure && error.code === "backend-unavailable") return undefined;
+      throw error;
+    });
+    if (over !== undefined) {
+      const upper = over.fork.overlays[0]?.upper ?? "";
+      const alternates = path.join(upper, ".git/objects/info/alternates");
+      assert.equal(readFileSync(alternates, "utf8"), "../alternate-0\n");
+      assert.notDeepEqual(readdirSync(path.join(upper, ".git/alternate-0")), []);
+      assert.equal(statSync(path.join(upper, ".git")).mode & 0o7777, 0o750);
+      assert.deepEqual(await over.changeLines(), []);
+    }
     const forked = await fixture.fork();
     execFileSync("mv", [lender, `${lender}-hidden`]);
     git(forked.fork.shadow, "fsck", "--full");

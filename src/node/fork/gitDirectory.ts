@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   cpSync,
   existsSync,
   lstatSync,
@@ -7,6 +8,7 @@ import {
   readFileSync,
   realpathSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from "node:fs";
 import path from "node:path";
@@ -91,6 +93,17 @@ function alternatesOf(objects: string, seen: Set<string>): void {
   }
 }
 
+/** The upper layer of an overlay has no directories yet; those it gets have the modes of the workspace's. */
+function makeLike(workspace: string, shadow: string, relative: string): void {
+  const parts = relative.split("/");
+  for (const [i] of parts.entries()) {
+    const at = parts.slice(0, i + 1).join("/");
+    if (existsSync(path.join(shadow, at))) continue;
+    mkdirSync(path.join(shadow, at));
+    chmodSync(path.join(shadow, at), statSync(path.join(workspace, at)).mode & 0o7777);
+  }
+}
+
 /**
  * Brings borrowed objects (`objects/info/alternates`) that lie outside the workspace into the shadow's git directory:
  * the sandbox does not see the place they are borrowed from. `gitDirectory` is relative to the workspace.
@@ -117,6 +130,7 @@ export async function ownAlternates(
     }
     const name = `alternate-${brought++}`;
     const target = path.join(shadow, gitDirectory, name);
+    makeLike(workspace, shadow, gitDirectory);
     await clone(one, target, []);
     rmSync(path.join(target, "info/alternates"), { force: true });
     lines.push(`../${name}`);
