@@ -8,8 +8,14 @@ import type { TransactionSupervisor } from "./transactionSupervisor.ts";
 export function agentTools(supervisor: TransactionSupervisor, spec: StartSpec): OwnTools {
   return {
     changes: () => supervisor.reviewed().changed(),
-    diff: async (paths) =>
-      Buffer.from(await supervisor.reviewed().diff(paths), "latin1").toString("utf8"),
+    diff: async (paths) => {
+      // Agents like to name a file from the root.
+      const inside = `${spec.workspace}/`;
+      const relative = paths.map((one) =>
+        one.startsWith(inside) ? one.slice(inside.length) : one,
+      );
+      return Buffer.from(await supervisor.reviewed().diff(relative), "latin1").toString("utf8");
+    },
     task: () => ({
       transaction: path.basename(supervisor.paths.root),
       state: supervisor.state.state,

@@ -57,4 +57,25 @@ describe("Holdfast's own MCP server before an agent that means no good", () => {
       assert.doesNotMatch(shown.stdout, /[\u0000-\u0008\u000b-\u001f\u202e]/, verb);
     }
   }).timeout(60_000);
+
+  it("shows the difference of a file that is named from the root", async () => {
+    const world = newWorld({ "hello.txt": "hello\n" });
+    const calls = ["hello.txt", path.join(world.workspace, "hello.txt")].map((one) => [
+      "diff",
+      { path: one },
+    ]);
+    const script = 'echo changed > hello.txt; exec node "$0" "$1"';
+    const words = ["sh", "-c", script, program, JSON.stringify(calls)];
+    const { code, stdout, stderr } = await world.run([
+      "run",
+      "--agent",
+      "scripted",
+      "--",
+      ...words,
+    ]);
+    assert.equal(code, 0, stderr);
+    const said = stdout.trimEnd().split("\n");
+    assert.equal(said.length, 2);
+    for (const one of said) assert.match(one, /\+changed/);
+  }).timeout(60_000);
 });

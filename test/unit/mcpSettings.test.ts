@@ -12,7 +12,15 @@ import {
 import { fillSecrets, secretsNamed, secretsWritten } from "../../src/node/mcp/mcpSecrets.ts";
 import { parseMcpSettings, readMcpServers } from "../../src/node/mcp/mcpSettings.ts";
 import { planOf, withInput } from "../../src/node/mcp/messages.ts";
-import { canonicalJson, definitionHash, samePin, toolHash } from "../../src/node/mcp/toolPins.ts";
+import {
+  canonicalJson,
+  definitionHash,
+  type Pin,
+  pinDifference,
+  samePin,
+  toolHash,
+} from "../../src/node/mcp/toolPins.ts";
+import { ToolSet } from "../../src/node/mcp/toolSet.ts";
 import { temporaryFolders } from "../support/temporaryFolder.ts";
 
 function refused(text: string, message: RegExp): void {
@@ -100,6 +108,28 @@ describe("MCP pins", () => {
   const server = { name: "s", command: "node", args: ["a"], env: { KEY: "one" } };
   const key = Buffer.alloc(32, 1);
   const env = { PATH: "/usr/bin" };
+
+  it("hold every tool of a name, and names of any kind", () => {
+    const listed = (...descriptions: string[]): Pin => {
+      const tools = new ToolSet();
+      tools.replace(descriptions.map((description) => ({ name: "t", description })));
+      return tools.pin("d");
+    };
+    assert.ok(samePin(listed("one", "two"), listed("two", "one")));
+    assert.ok(!samePin(listed("one", "two"), listed("other", "two")));
+    const shown = new ToolSet();
+    const both = ["one", "two"].map((description) => ({ name: "t", description }));
+    shown.replace(both);
+    shown.show(both);
+    assert.ok(shown.current, "the agent saw what we saw");
+    for (const name of ["constructor", "__proto__", "toString"]) {
+      const tools = new ToolSet();
+      tools.replace([{ name }]);
+      const none = { definition: "d", tools: {} };
+      assert.equal(pinDifference(none, tools.pin("d")), `new tools ${name}`);
+      assert.equal(pinDifference(tools.pin("d"), none), `tools gone ${name}`);
+    }
+  });
 
   it("do not depend on the order of members, and on everything else", () => {
     assert.equal(

@@ -45,7 +45,7 @@ const table: Readonly<Record<string, OwnTool>> = {
   diff: {
     description: "Shows what has changed, as a unified patch: of one path, or of everything.",
     inputSchema: {
-      path: z.string().optional().describe("Relative to the workspace; left out: everything."),
+      path: z.string().optional().describe("In the workspace; left out: everything."),
     },
     readOnly: true,
     run: async (tools, { path }) => {

@@ -74,15 +74,16 @@ function sorted(pin: Pin): Pin {
   return { ...pin, tools: Object.fromEntries(tools) as Pin["tools"] };
 }
 
+/** A tool may have the name of what every object has, such as `constructor`. */
+function hashesOf({ tools }: Pin, name: string): string {
+  return Object.hasOwn(tools, name) ? [...(tools[name] ?? [])].sort().join() : "";
+}
+
 /** What differs from what was trusted before, for the person who decides. */
 export function pinDifference(before: Pin, now: Pin): string {
   const names = [...new Set([...Object.keys(before.tools), ...Object.keys(now.tools)])].sort();
   const which = (test: (was: string, is: string) => boolean): string =>
-    names
-      .filter((one) =>
-        test((before.tools[one] ?? []).join(), [...(now.tools[one] ?? [])].sort().join()),
-      )
-      .join(", ");
+    names.filter((one) => test(hashesOf(before, one), hashesOf(now, one))).join(", ");
   const added = which((was, is) => was === "" && is !== "");
   const removed = which((was, is) => was !== "" && is === "");
   const changed = which((was, is) => was !== "" && is !== "" && was !== is);

@@ -27,7 +27,8 @@ export function toolsIn(
  * that shows the agent what it does not show us has a tool set of its own, which no earlier trust covers.
  */
 export class ToolSet {
-  #listed = new Map<string, string>();
+  /** Hashes by name: a server may list two tools of one name. */
+  #listed: ReadonlyMap<string, ReadonlySet<string>> = new Map();
   readonly #shown = new Map<string, Set<string>>();
   readonly #destructive = new Set<string>();
   #current = false;
@@ -44,10 +45,13 @@ export class ToolSet {
 
   /** Everything that the server offers, as asked by the gateway. */
   replace(tools: readonly Tool[]): void {
-    this.#listed = new Map(tools.map((tool) => [tool.name, this.#note(tool)]));
-    for (const [name, hash] of this.#listed) {
+    const listed = new Map<string, Set<string>>();
+    for (const tool of tools)
+      listed.set(tool.name, (listed.get(tool.name) ?? new Set()).add(this.#note(tool)));
+    this.#listed = listed;
+    for (const [name, hashes] of listed) {
       const shown = this.#shown.get(name);
-      shown?.delete(hash);
+      for (const hash of hashes) shown?.delete(hash);
       if (shown?.size === 0) this.#shown.delete(name);
     }
     this.#current = true;
@@ -57,7 +61,7 @@ export class ToolSet {
   show(tools: readonly Tool[]): void {
     for (const tool of tools) {
       const hash = this.#note(tool);
-      if (this.#listed.get(tool.name) === hash) continue;
+      if (this.#listed.get(tool.name)?.has(hash) === true) continue;
       this.#shown.set(tool.name, (this.#shown.get(tool.name) ?? new Set()).add(hash));
       this.#current = false;
     }
@@ -69,7 +73,7 @@ export class ToolSet {
   }
 
   pin(definition: string): Pin {
-    const tools = new Map([...this.#listed].map(([name, hash]) => [name, new Set([hash])]));
+    const tools = new Map([...this.#listed].map(([name, hashes]) => [name, new Set(hashes)]));
     for (const [name, hashes] of this.#shown) {
       const all = tools.get(name) ?? new Set<string>();
       for (const hash of hashes) all.add(hash);
