@@ -97,6 +97,20 @@ describe("MCP settings", () => {
     );
   });
 
+  it("are not taken from the workspace, by whatever link: an agent could add one", () => {
+    const base = realpathSync(folder());
+    const workspace = path.join(base, "dotfiles");
+    mkdirSync(path.join(workspace, "holdfast"), { recursive: true });
+    symlinkSync(workspace, path.join(base, "config"));
+    const file = path.join(workspace, "holdfast", "mcp.json");
+    writeFileSync(file, JSON.stringify({ mcpServers: { x: { command: "x" } } }), { mode: 0o600 });
+    for (const home of [workspace, path.join(base, "config")]) {
+      const env = { XDG_CONFIG_HOME: home };
+      assert.throws(() => readMcpServers(env, workspace), { code: "mcp-in-workspace" });
+      assert.equal(readMcpServers(env, path.join(base, "elsewhere")).length, 1);
+    }
+  });
+
   it("fill in the value of a secret, and of no other whose name begins alike", () => {
     const secrets = [{ name: "A", value: "v$&1", bindings: [] }];
     const text = "$HOLDFAST_SECRET_A-${HOLDFAST_SECRET_A}-$HOLDFAST_SECRET_AB";

@@ -58,7 +58,8 @@ export function mcpSettingsPath(env: Readonly<Record<string, string | undefined>
 /**
  * The servers that the person configured for a workspace, by name. Comments and trailing commas are allowed; no file means none.
  *
- * @throws Failure `mcp-invalid` naming the file and what is wrong; `mcp-foreign` when others can write the file.
+ * @throws Failure `mcp-invalid` naming the file and what is wrong; `mcp-foreign` when others can write the file; `mcp-in-workspace`
+ *   where it lies in the workspace: a change of an agent that was committed would start programs outside of the sandbox.
  */
 export function readMcpServers(
   env: Readonly<Record<string, string | undefined>>,
@@ -66,7 +67,13 @@ export function readMcpServers(
 ): readonly McpServer[] {
   const file = mcpSettingsPath(env);
   const text = readOwn(file);
-  const all = text === undefined ? [] : parseMcpSettings(text, file);
+  if (text === undefined) return [];
+  const real = realpathSync(file);
+  if (real.startsWith(`${workspace}/`)) {
+    const message = `${file} lies in the workspace (${real}), which may not name MCP servers`;
+    throw new Failure("refused", "mcp-in-workspace", message, "keep it outside of the workspace");
+  }
+  const all = parseMcpSettings(text, file);
   return all.filter(
     ({ workspaces: given }) => given?.some((one) => isSameFolder(one, workspace)) !== false,
   );
