@@ -85,6 +85,14 @@ describe("cache of compiled code", () => {
     assert.equal(entries().length, 1);
   });
 
+  it("is not brought back where it was removed while the program ran", () => {
+    const clear = `require("fs").rmSync(${JSON.stringify(cache())}, { recursive: true });`;
+    fs.writeFileSync(bundle, `if (process.env.CLEAR) { ${clear} } ${program}`);
+    run();
+    assert.equal(run({ CLEAR: "1" }), "the bundle");
+    assert.equal(fs.existsSync(cache()), false);
+  });
+
   it("counts for nothing once the bundle is another", () => {
     exchange();
     fs.writeFileSync(`${bundle}.new`, program.replace("bundle", "second"));

@@ -162,7 +162,7 @@ async function runOnce(run: HostRun, options: RunOptions): Promise<HostResult> {
     });
     return readResult(result, exitCode);
   } finally {
-    fs.rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+    fs.rmSync(folder, { recursive: true, force: true, maxRetries: 15, retryDelay: 100 });
   }
 }
 

@@ -68,6 +68,8 @@ export function runCached(file: string, env: NodeJS.ProcessEnv): void {
     process.once("exit", keep);
   } else if (kept.renewals < mostRenewals) {
     process.once("exit", () => {
+      // Whoever has removed a home meanwhile wants nothing left of it.
+      if (lstatSync(entry, { throwIfNoEntry: false }) === undefined) return;
       // Smaller when what ran long ago has been thrown away meanwhile.
       const now = script.createCachedData();
       const data = now.length > kept.data.length ? now : kept.data;
