@@ -11,10 +11,11 @@ import { readPolicies, userPolicyPath, type Policies } from "../node/policy/poli
 import { placeholderEnvironment } from "../node/secrets/placeholder.ts";
 import { loadSecrets } from "../node/secrets/secretStore.ts";
 import type { Secret } from "../node/secrets/vault.ts";
+import { homeOf } from "../node/state/home.ts";
 import type { AgentLaunch, Broker, BrokerHost, TransactionPaths } from "../runtime/ports.ts";
 import type { OwnTools } from "../node/mcp/ownServer.ts";
 import { beginGateway } from "./beginGateway.ts";
-import { editorValues, homeOf, type McpSetup } from "./mcpSetup.ts";
+import { editorValues, type McpSetup } from "./mcpSetup.ts";
 import type { StartSpec } from "./startSpec.ts";
 
 /** What the doors of a transaction are opened with. */

@@ -6,9 +6,10 @@ import type { OwnTools } from "../node/mcp/ownServer.ts";
 import { appendRule } from "../node/policy/appendRule.ts";
 import { userPolicyPath } from "../node/policy/policyFiles.ts";
 import type { Secret } from "../node/secrets/vault.ts";
+import { homeOf } from "../node/state/home.ts";
 import type { BrokerHost, TransactionPaths } from "../runtime/ports.ts";
 import { version } from "./installationPaths.ts";
-import { homeOf, type McpSetup } from "./mcpSetup.ts";
+import type { McpSetup } from "./mcpSetup.ts";
 import type { StartSpec } from "./startSpec.ts";
 
 /** Opens the door to the MCP servers, and tells of those that the workspace offers. */

@@ -59,7 +59,10 @@ async function begin(
   const transaction = path.basename(paths.root);
   const mcp = await readMcpSetup(spec, paths);
   const doors = {
-    ...{ spec, paths, mcp, tools: agentTools(supervisor, spec) },
+    spec,
+    paths,
+    mcp,
+    tools: agentTools(supervisor, spec),
     onSecrets: (secrets: readonly Secret[]) => supervisor.traces.begin(spec.traceEndpoint, secrets),
   };
   const mcpServers = [ownServer, ...mcp.servers.map(({ name }) => name)];

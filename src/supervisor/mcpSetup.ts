@@ -1,8 +1,8 @@
-import path from "node:path";
 import { secretsNamed, secretsWritten } from "../node/mcp/mcpSecrets.ts";
 import { readMcpServers, readOffers, type McpServer } from "../node/mcp/mcpSettings.ts";
 import { givenValues } from "../node/secrets/keyring.ts";
 import { loadSecrets, type ValueStores } from "../node/secrets/secretStore.ts";
+import { homeOf } from "../node/state/home.ts";
 import type { Secret } from "../node/secrets/vault.ts";
 import type { TransactionPaths } from "../runtime/ports.ts";
 import type { StartSpec } from "./startSpec.ts";
@@ -29,9 +29,4 @@ export async function readMcpSetup(spec: StartSpec, paths: TransactionPaths): Pr
 /** What the editor keeps is known only to the transactions that begin in it. */
 export function editorValues({ editorSecrets }: StartSpec): ValueStores {
   return editorSecrets === undefined ? {} : { editor: givenValues(editorSecrets) };
-}
-
-/** `$HOLDFAST_HOME` of a transaction. */
-export function homeOf(paths: TransactionPaths): string {
-  return path.dirname(path.dirname(paths.root));
 }

@@ -7,6 +7,7 @@ import { maskedSecrets } from "../node/fork/secretMasks.ts";
 import type { JournalFile } from "../node/journal/journalFile.ts";
 import type { Secret } from "../node/secrets/vault.ts";
 import type { LiveTraces } from "../node/telemetry/liveTraces.ts";
+import { homeOf } from "../node/state/home.ts";
 import type { TransactionPaths } from "../runtime/ports.ts";
 import { version } from "./installationPaths.ts";
 import { writeWhole } from "./stateFiles.ts";
@@ -63,7 +64,7 @@ export class TraceExport {
     known: number,
   ): Promise<void> {
     try {
-      const home = path.dirname(path.dirname(this.#paths.root));
+      const home = homeOf(this.#paths);
       // What sends traces takes long to load, and most transactions send none.
       const { traceTarget } = await import("../node/telemetry/traceSettings.ts");
       const target = await traceTarget(endpoint, home, process.env);

@@ -140,12 +140,8 @@ function reportCommit(context: Context, told: CommitView, verb: string): number 
 
 function leftOut({ count, first }: NonNullable<CommitView["ignored"]>): string {
   const names = first.map((path) => JSON.stringify(path)).join(", ");
-  const [more, were, them] =
-    count > first.length
-      ? [", …", "were", "them"]
-      : count > 1
-        ? ["", "were", "them"]
-        : ["", "was", "it"];
+  const more = count > first.length ? ", …" : "";
+  const [were, them] = count === 1 ? ["was", "it"] : ["were", "them"];
   return `holdfast: ${plural(count, "ignored file")} ${were} left out (${names}${more}); --include-ignored publishes ${them}`;
 }
 

@@ -14,7 +14,8 @@ import {
 import path from "node:path";
 import type { ForkContext } from "./backend.ts";
 import { CloneCounts } from "./forkNotes.ts";
-import { runNative, type NativeAnswer } from "./runNative.ts";
+import { homeOf } from "../state/home.ts";
+import { buildOf, runNative, type NativeAnswer } from "./runNative.ts";
 
 /*
  * A listing is the manifest of a tree that is not cloned. Its walk asks for the attributes of every file, and reads the
@@ -34,10 +35,9 @@ function listingsIn(home: string): string {
 
 /** Another build of the program may look for other marks of secrets. */
 function keptListing({ nativePath, workspace, paths }: ForkContext): string {
-  const { size, mtimeMs, ino } = statSync(nativePath);
-  const identity = [realpathSync(workspace), size, mtimeMs, ino].join("\0");
+  const identity = `${realpathSync(workspace)}\0${buildOf(nativePath)}`;
   const key = createHash("sha256").update(identity).digest("hex").slice(0, 24);
-  return path.join(listingsIn(path.dirname(path.dirname(paths.root))), key);
+  return path.join(listingsIn(homeOf(paths)), key);
 }
 
 /** Lists the workspace, or a snapshot of it that is made at `baseTree`, with one of that at the shadow's place. */

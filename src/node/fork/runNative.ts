@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { statSync } from "node:fs";
 import { constants, setPriority } from "node:os";
 import { Failure } from "../../base/errors.ts";
 import { ResidentNative, type NativeRun } from "./residentNative.ts";
@@ -59,6 +60,12 @@ function goLast(pid: number): void {
   } catch {
     // it has ended already
   }
+}
+
+/** Names a build of the native program: another one may mark other files as worth a look for secrets. */
+export function buildOf(nativePath: string): string {
+  const { size, mtimeMs, ino } = statSync(nativePath);
+  return [size, mtimeMs, ino].join(" ");
 }
 
 /** Commands that are run often, read only, and are never aborted: a resident program makes them. */

@@ -17,7 +17,8 @@ import { CloneCounts, megabytes } from "./forkNotes.ts";
 import { heavyDirectories } from "./heavyDirectories.ts";
 import { besideWorkspace } from "./place.ts";
 import { abilitiesOf } from "./probeForks.ts";
-import { runNative } from "./runNative.ts";
+import { homeOf } from "../state/home.ts";
+import { buildOf, runNative } from "./runNative.ts";
 
 /**
  * A spare is a clone of a workspace that no transaction has, made after one has ended, in `$HOLDFAST_HOME/spares/<key>`:
@@ -37,7 +38,7 @@ const format = 2;
 
 const savedShape = z.object({
   format: z.literal(format),
-  /** The build of the native program that made it: another one may mark other files as worth a look for secrets. */
+  /** The build of the native program that made it. */
   program: z.string(),
   workspace: z.string(),
   /** What it takes, where blocks are not shared with the workspace. */
@@ -59,16 +60,6 @@ function sparesIn(home: string): string {
 function placeOf(home: string, workspace: string): string {
   const key = createHash("sha256").update(realpathSync(workspace)).digest("hex").slice(0, 24);
   return path.join(sparesIn(home), key);
-}
-
-/** Names a build of the native program. */
-function buildOf(nativePath: string): string {
-  const { size, mtimeMs, ino } = statSync(nativePath);
-  return [size, mtimeMs, ino].join(" ");
-}
-
-function homeOf(paths: TransactionPaths): string {
-  return path.dirname(path.dirname(paths.root));
 }
 
 /** What a transaction has taken lies here until its clone is made. */

@@ -62,7 +62,7 @@ export function runCached(file: string, env: NodeJS.ProcessEnv): void {
     const keep = (): void => {
       clearTimeout(timer);
       process.removeListener("exit", keep);
-      keepPrivately(cache, entry, { data: script.createCachedData(), renewals: 0 });
+      keepPrivately(cache, entry, () => ({ data: script.createCachedData(), renewals: 0 }));
     };
     const timer = setTimeout(keep, settledMs).unref();
     process.once("exit", keep);
@@ -70,10 +70,12 @@ export function runCached(file: string, env: NodeJS.ProcessEnv): void {
     process.once("exit", () => {
       // Whoever has removed a home meanwhile wants nothing left of it.
       if (lstatSync(entry, { throwIfNoEntry: false }) === undefined) return;
-      // Smaller when what ran long ago has been thrown away meanwhile.
-      const now = script.createCachedData();
-      const data = now.length > kept.data.length ? now : kept.data;
-      keepPrivately(cache, entry, { data, renewals: kept.renewals + 1 });
+      keepPrivately(cache, entry, () => {
+        // Smaller when what ran long ago has been thrown away meanwhile.
+        const now = script.createCachedData();
+        const data = now.length > kept.data.length ? now : kept.data;
+        return { data, renewals: kept.renewals + 1 };
+      });
     });
   }
   const run = script.runInThisContext() as (...parts: readonly unknown[]) => void;
@@ -116,7 +118,8 @@ function readPrivately(cache: string, entry: string): Kept | undefined {
   }
 }
 
-function keepPrivately(cache: string, entry: string, { data, renewals }: Kept): void {
+/** `make` takes its time, and is asked only where what it gives can be kept. */
+function keepPrivately(cache: string, entry: string, make: () => Kept): void {
   const beside = `${entry}.${String(process.pid)}.new`;
   try {
     // Not the home itself: a command that only tells something leaves nothing behind.
@@ -127,6 +130,7 @@ function keepPrivately(cache: string, entry: string, { data, renewals }: Kept): 
   try {
     if (!isOurs(cache)) return;
     removeStale(cache);
+    const { data, renewals } = make();
     const rest = Buffer.concat([Buffer.of(renewals), data]);
     writeFileSync(beside, Buffer.concat([digestOf(rest), rest]), { mode: 0o600, flag: "wx" });
     renameSync(beside, entry);

@@ -28,6 +28,11 @@ export function transactionPaths(home: string, transaction: string): Transaction
   };
 }
 
+/** `$HOLDFAST_HOME` of a transaction. */
+export function homeOf({ root }: TransactionPaths): string {
+  return path.dirname(path.dirname(root));
+}
+
 /** Makes a new transaction's directories, each 0700. */
 export function makeTransaction(home: string, transaction: string): TransactionPaths {
   const paths = transactionPaths(home, transaction);
