@@ -79,6 +79,8 @@ export interface SessionRequest {
   /** Ours, told to the agent. */
   readonly version: string;
   readonly onEvent: (event: AgentEvent) => void;
+  /** The agent has not answered for so long; it is waited for all the same. `asked` is the method of the protocol. */
+  readonly onUnanswered: (asked: string, seconds: number) => void;
 }
 
 /** A conversation with an agent over its standard streams: one prompt at a time, any number of them. */

@@ -128,8 +128,9 @@ function speakWith(
   open: OpenTransaction,
   mcpServers: readonly string[],
 ): SessionDesk {
-  const { journal } = supervisor;
+  const { journal, paths } = supervisor;
   return new SessionDesk({
+    transaction: path.basename(paths.root),
     open,
     journal,
     speak: async (request) => {

@@ -1,7 +1,7 @@
 import { PassThrough } from "node:stream";
 import { Failure, messageOf } from "../base/errors.ts";
 import { visibleLine } from "../base/visibleText.ts";
-import type { AgentEvent, AgentSession, OpenSession } from "../runtime/agent.ts";
+import type { AgentEvent, AgentSession, OpenSession, SessionRequest } from "../runtime/agent.ts";
 import type { Journal } from "../runtime/journal.ts";
 import type { OpenTransaction } from "../runtime/openTransaction.ts";
 import type { Sandbox } from "../runtime/ports.ts";
@@ -21,6 +21,7 @@ const farewellMs = 3000;
 
 /** What a session works with. */
 export interface SessionParts {
+  readonly transaction: string;
   readonly open: OpenTransaction;
   readonly journal: Journal;
   readonly speak: OpenSession;
@@ -47,6 +48,8 @@ export class SessionDesk {
   #gathered: { readonly event: "text" | "thought"; text: string } | undefined;
   #timer: NodeJS.Timeout | undefined;
   #busy = false;
+  /** Gives up the prompt that waits for the session. */
+  #giveUp: (() => void) | undefined;
   #began = false;
 
   constructor(parts: SessionParts) {
@@ -67,7 +70,12 @@ export class SessionDesk {
     };
     const { stdin, stdout } = sandbox;
     const onEvent = (event: AgentEvent): void => this.#take(event);
-    const spoken = speak({ stdin, stdout, cwd, mcpServers, version, onEvent });
+    const onUnanswered: SessionRequest["onUnanswered"] = (asked, seconds) =>
+      this.#alert(
+        "session-unanswered",
+        `the agent has not answered ${asked} for ${seconds} seconds; it may be slow: wait, or end it with \`holdfast stop ${parts.transaction}\``,
+      );
+    const spoken = speak({ stdin, stdout, cwd, mcpServers, version, onEvent, onUnanswered });
     const gone = open.exited.then((): never => {
       const message = "the agent's session did not begin: the agent ended";
       throw new Failure("failed", "agent-gone", message);
@@ -88,11 +96,10 @@ export class SessionDesk {
       throw new Failure("failed", "busy", "the agent still works on the prompt before", fix);
     }
     this.#busy = true;
-    const { journal } = this.#parts;
     try {
-      const session = await this.#session;
+      const session = await this.#sessionUnlessCancelled();
       this.#record("prompt", "person", { text });
-      const stopReason = await session.prompt(text);
+      const stopReason = session === undefined ? "cancelled" : await session.prompt(text);
       this.#flush();
       this.#record("turn.ended", "acp", { stopReason });
       return { stopReason };
@@ -100,8 +107,7 @@ export class SessionDesk {
       this.#flush();
       const message = messageOf(error);
       this.#record("turn.ended", "acp", { stopReason: "error", message });
-      journal.append({ kind: "alert", source: "acp", code: "session", message });
-      this.#show(`\n${message}\n`);
+      this.#alert("session", message);
       throw error;
     } finally {
       this.#busy = false;
@@ -109,34 +115,50 @@ export class SessionDesk {
     }
   }
 
+  /** Undefined when the prompt was cancelled before there was a session: the agent has heard nothing of it. */
+  async #sessionUnlessCancelled(): Promise<AgentSession | undefined> {
+    const givenUp = new Promise<undefined>((resolve) => {
+      this.#giveUp = () => resolve(undefined);
+    });
+    try {
+      return await Promise.race([this.#session, givenUp]);
+    } finally {
+      this.#giveUp = undefined;
+    }
+  }
+
   /** Asks the agent to end its turn; nothing happens when none runs. */
   async cancel(): Promise<null> {
-    if (this.#busy) await (await this.#session).cancel();
+    if (this.#giveUp !== undefined) this.#giveUp();
+    else if (this.#busy) await (await this.#session).cancel();
     return null;
   }
 
   /** The first prompt; afterwards the session stays open for others, or ends. */
   async #begin(): Promise<void> {
     const { prompt, once } = this.#parts;
+    let failed: unknown;
     try {
-      if (prompt === undefined) await this.#session;
-      else {
+      if (prompt !== undefined) {
         const { stopReason } = await this.prompt(prompt);
-        if (once) await this.#end(stopReason === "refusal" ? 1 : 0);
+        if (once) {
+          await this.#end(stopReason === "refusal" ? 1 : 0);
+          return;
+        }
       }
     } catch (error) {
-      if (prompt === undefined) {
-        const message = messageOf(error);
-        this.#parts.journal.append({ kind: "alert", source: "acp", code: "session", message });
-        this.#show(`${message}\n`);
-      }
-      // A session that never began, or failed with nobody there to go on.
-      const began = await this.#session.then(
-        () => true,
-        () => false,
-      );
-      if (once || !began) await this.#end(1);
+      failed = error; // told by the prompt
     }
+    try {
+      await this.#session;
+    } catch (error) {
+      if (error !== failed) this.#alert("session", messageOf(error));
+      failed = error;
+      await this.#end(1);
+      return;
+    }
+    // Nobody is there to go on.
+    if (failed !== undefined && once) await this.#end(1);
   }
 
   /** The session is over: the agent is asked to go, then ended. */
@@ -187,6 +209,11 @@ export class SessionDesk {
     if (gathered === undefined) return;
     const { event, text } = gathered;
     this.#parts.open.hear({ type: "other", event, data: { text } }, "acp");
+  }
+
+  #alert(code: string, message: string): void {
+    this.#parts.journal.append({ kind: "alert", source: "acp", code, message });
+    this.#show(`\n${message}\n`);
   }
 
   #record(event: string, source: "person" | "acp", data: Record<string, string>): void {

@@ -223,12 +223,95 @@ describe("an agent that speaks ACP", () => {
     assert.equal(finished?.status, "cancelled");
   }).timeout(120_000);
 
-  it("is refused when it speaks another version of the protocol", async () => {
+  it("is refused when it speaks no version of the protocol that is spoken here", async () => {
     const world = newWorld();
-    const command = ["--prompt", "say", "--", "node", program, "--next"];
+    const begun = /the agent's session did not begin: /;
+    for (const [met, said] of [
+      ['{"protocolVersion":2}', /it speaks version 2 of the protocol, Holdfast speaks version 1/],
+      ['{"protocolVersion":"one"}', /it speaks version "one" of the protocol/],
+      ['{"protocolVersion":-1}', /it speaks version -1 of the protocol/],
+      ['{"protocolVersion":1.5}', /it speaks version 1\.5 of the protocol/],
+      ['{"protocolVersion":null}', /it speaks version null of the protocol/],
+      ["{}", /its answer to initialize has no protocolVersion, Holdfast speaks version 1/],
+      ["7", /its answer to initialize is no object/],
+      ["null", /its answer to initialize is no object/],
+    ] as const) {
+      const command = ["--prompt", "say", "--", "node", program, `--met=${met}`];
+      const { code, stdout } = await world.run(["run", "--agent", "acp", ...command]);
+      assert.equal(code, 1, met);
+      assert.match(stdout, begun);
+      assert.match(stdout, said);
+      assert.doesNotMatch(stdout, /Hello from/);
+    }
+  }).timeout(240_000);
+
+  it("need not say how one authenticates, in whatever form", async () => {
+    const world = newWorld();
+    const met = '{"protocolVersion":1,"agentInfo":7,"authMethods":[null,{"id":7}]}';
+    const command = ["--prompt", "say", "--", "node", program, `--met=${met}`];
     const { code, stdout } = await world.run(["run", "--agent", "acp", ...command]);
-    assert.equal(code, 1);
-    assert.match(stdout, /it speaks version 2 of the protocol, Holdfast version 1/);
+    assert.equal(code, 0, stdout);
+    assert.match(stdout, /Hello from the agent\./);
+  }).timeout(120_000);
+
+  const unanswered = (world: CommandWorld, asked: string): Promise<string> =>
+    eventually(
+      async () => {
+        const alerts = (await world.entries()).filter((entry) => entry.kind === "alert");
+        return alerts.find(({ message }) => message.includes(`not answered ${asked} for`))?.message;
+      },
+      `word that ${asked} is not answered`,
+      90_000,
+    );
+
+  it("that does not answer is told of, with how to end it; when it answers at last, all goes on", async () => {
+    const world = newWorld();
+    const running = world.run([
+      ...["run", "--agent", "acp", "--prompt", "say", "--on-exit", "review"],
+      ...["--", "node", program, "--first=http://held.example"],
+    ]);
+    for (const asked of ["initialize", "session/new"]) {
+      const hold = await eventually(async () => {
+        const [open] = await world.json<{ hold: string }[]>(["holds"]);
+        return open?.hold;
+      }, "what it does before it answers");
+      const message = await unanswered(world, asked);
+      const [latest] = await world.json<{ transaction: string }[]>(["list"]);
+      assert.ok(message.endsWith(`\`holdfast stop ${latest?.transaction}\``), message);
+      assert.equal((await world.run(["deny", hold])).code, 0);
+    }
+    const { code, stdout } = await running;
+    assert.equal(code, 0, stdout);
+    assert.match(stdout, /not answered initialize[^]*not answered session\/new[^]*Hello from/);
+  }).timeout(240_000);
+
+  it("that never answers is ended by `stop`, and a prompt that waits for it is cancelled", async () => {
+    const world = newWorld();
+    const command = ["node", program, "--silent=initialize"];
+    const begun = await world.run([
+      ...["run", "--agent", "acp", "--detach", "--prompt", "say", "--", ...command],
+    ]);
+    assert.equal(begun.code, 0, begun.stderr);
+    await unanswered(world, "initialize");
+    assert.equal((await world.run(["cancel", "latest"])).code, 0);
+    await eventually(async () => events(await world.entries(), "turn.ended")[0], "the turn's end");
+    const { stdout } = await world.run(["timeline", "latest"]);
+    assert.match(stdout, /has not answered initialize/);
+    const stopped = await world.run(["stop", "latest"]);
+    assert.equal(stopped.code, 0, stopped.stderr);
+    const status = await world.json<{ state: string; notes: string[] }>(["status", "latest"]);
+    assert.equal(status.state, "sealed");
+    assert.match(status.notes.join("\n"), /has not answered initialize/);
+  }).timeout(240_000);
+
+  it("that does not end its turn when it is told to is told of", async () => {
+    const world = newWorld();
+    await begin(world, "deaf");
+    await eventually(async () => events(await world.entries(), "prompt")[0], "the prompt");
+    assert.equal((await world.run(["cancel", "latest"])).code, 0);
+    await unanswered(world, "session/cancel");
+    const stopped = await world.run(["stop", "latest"]);
+    assert.equal(stopped.code, 0, stopped.stderr);
   }).timeout(120_000);
 
   it("says clearly what is wrong with a command that does not speak it", async () => {

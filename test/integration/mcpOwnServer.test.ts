@@ -8,6 +8,7 @@ interface Said {
   readonly tool: string;
   readonly isError: boolean;
   readonly text: string;
+  readonly code?: number;
 }
 
 describe("Holdfast's own MCP server before an agent that means no good", () => {
@@ -56,6 +57,44 @@ describe("Holdfast's own MCP server before an agent that means no good", () => {
       assert.match(shown.stdout, /good/, verb);
       assert.doesNotMatch(shown.stdout, /[\u0000-\u0008\u000b-\u001f\u202e]/, verb);
     }
+  }).timeout(60_000);
+
+  it("says in one sentence what is wrong with a request's shape, and goes on", async () => {
+    const world = newWorld({ "hello.txt": "hello\n" });
+    const params = { name: "diff", arguments: {} };
+    const wrong = [
+      ["diff", "x", "tools/call: arguments must be an object, and is a string"],
+      ["diff", [], "tools/call: arguments must be an object, and is an array"],
+      ["diff", null, "tools/call: arguments must be an object, and is null"],
+      ["diff", 7, "tools/call: arguments must be an object, and is a number"],
+      [7, {}, "tools/call: name must be a string, and is a number"],
+      ["raw", "tools/call", "tools/call: name must be a string, and is missing", {}],
+      ["raw", "tools/list", "tools/list: cursor must be a string, and is a number", { cursor: 7 }],
+      [
+        ...["raw", "tools/call", "tools/call: task.ttl must be a number, and is a string"],
+        { ...params, task: { ttl: "x" } },
+      ],
+      [
+        ...["raw", "initialize", "initialize: protocolVersion must be a string, and is missing"],
+        {},
+      ],
+    ];
+    const calls = wrong.map(([tool, given, , raw]) =>
+      raw === undefined ? [tool, given] : [tool, given, raw],
+    );
+    const all = JSON.stringify([...calls, ["diff", {}]]);
+    const words = ["run", "--agent", "scripted", "--", "node", program, all];
+    const { code, stdout, stderr } = await world.run(words);
+    assert.equal(code, 0, stderr);
+    const said = stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Said);
+    assert.deepEqual(
+      said.slice(0, -1).map(({ code: number, text }) => [number, text]),
+      wrong.map(([, , sentence]) => [-32602, sentence]),
+    );
+    assert.equal(said.at(-1)?.text, "no difference");
   }).timeout(60_000);
 
   it("shows the difference of a file that is named from the root", async () => {

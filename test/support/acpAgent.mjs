@@ -12,6 +12,17 @@ let prompts = 0;
 let cancelled = false;
 let session;
 
+/** What follows such a word on the command line; undefined without it. */
+const option = (name) => process.argv.find((word) => word.startsWith(name))?.slice(name.length);
+
+/** With `--silent=METHOD` that method is never answered; with `--first=URL` each is, after something was asked there. */
+async function beforeAnswering(method) {
+  if (option("--silent=") === method) await new Promise(() => undefined);
+  const url = option("--first=");
+  const curl = ["--silent", `${url}/${method}`];
+  if (url !== undefined) await promisify(execFile)("curl", curl).catch(() => undefined);
+}
+
 const acts = {
   async say({ update }) {
     for (const text of ["Hello ", "from ", "the agent."])
@@ -136,19 +147,28 @@ const acts = {
   async wait() {
     while (!cancelled) await new Promise((resolve) => setTimeout(resolve, 20));
   },
+  async deaf() {
+    await new Promise(() => undefined);
+  },
   die() {
     process.exit(7);
   },
 };
 
 agent({ name: "test" })
-  .onRequest(methods.agent.initialize, () => ({
-    protocolVersion: process.argv.includes("--next") ? PROTOCOL_VERSION + 1 : PROTOCOL_VERSION,
-    agentCapabilities: {},
-    agentInfo: { name: "test-agent", version: "1.0.0" },
-    authMethods: [{ id: "test-api-key", name: "API key" }],
-  }))
-  .onRequest(methods.agent.session.new, ({ params }) => {
+  .onRequest(methods.agent.initialize, async () => {
+    await beforeAnswering("initialize");
+    const met = option("--met=");
+    if (met !== undefined) return JSON.parse(met);
+    return {
+      protocolVersion: PROTOCOL_VERSION,
+      agentCapabilities: {},
+      agentInfo: { name: "test-agent", version: "1.0.0" },
+      authMethods: [{ id: "test-api-key", name: "API key" }],
+    };
+  })
+  .onRequest(methods.agent.session.new, async ({ params }) => {
+    await beforeAnswering("session/new");
     session = { id: "session-1", cwd: params.cwd, mcpServers: params.mcpServers };
     return { sessionId: session.id };
   })

@@ -22,14 +22,16 @@ async function open(name) {
   const clientInfo = { name: "odd", version: "1" };
   await ask("initialize", { protocolVersion: "2025-06-18", capabilities: {}, clientInfo });
   send({ method: "notifications/initialized" });
-  return (tool, given) => ask("tools/call", { name: tool, arguments: given });
+  return ask;
 }
 
-const call = await open("holdfast");
-for (const [tool, given] of JSON.parse(process.argv[2])) {
-  const { result, error } = await call(tool, given);
+// `[TOOL, ARGUMENTS]`; or `["raw", METHOD, PARAMETERS]`, any request.
+const ask = await open("holdfast");
+for (const [tool, given, raw] of JSON.parse(process.argv[2])) {
+  const call = raw === undefined ? ["tools/call", { name: tool, arguments: given }] : [given, raw];
+  const { result, error } = await ask(...call);
   const text = result?.content?.[0]?.text ?? error?.message ?? "";
   const isError = error !== undefined || result?.isError === true;
-  console.log(JSON.stringify({ tool, isError, text }));
+  console.log(JSON.stringify({ tool, isError, text, code: error?.code }));
 }
 process.exit(0);

@@ -56,21 +56,41 @@ describe("MCP settings", () => {
   });
 
   it("say what is wrong, and where", () => {
-    refused('{ "mcpServers": { ', /^mcp\.json:1: not valid JSON/);
+    refused('{ "mcpServers": { ', /^mcp\.json:1:19: not valid JSON/);
     refused('{ "servers": {} }', /mcpServers/);
-    refused('{ "mcpServers": { "a": { "run": "x" } } }', /mcpServers\.a: neither a program/);
     refused(
-      '{ "mcpServers": { "a": { "command": "x", "agrs": [] } } }',
-      /a: Unrecognized key: "agrs"/,
+      '{ "mcpServers": { "a": { "run": "x" } } }',
+      /:1:24: mcpServers\.a: a server is either/,
     );
+    refused('{ "mcpServers": { "a": { "command": "x", "agrs": [] } } }', /a: unknown key "agrs"/);
     refused(
       '{ "mcpServers": { "a": { "url": "http://x", "header": {} } } }',
-      /a: Unrecognized key: "header"/,
+      /a: unknown key "header"/,
     );
-    refused('{ "mcpServers": { "a": { "command": "x", "url": "http://x" } } }', /a: neither/);
+    refused(
+      '{ "mcpServers": { "a": { "command": "x", "url": "http://x" } } }',
+      /a: a server is either/,
+    );
     refused('{ "mcpServers": { "holdfast": { "command": "x" } } }', /Holdfast's own server/);
     refused('{ "mcpServers": { "a b": { "command": "x" } } }', /letters, digits/);
     refused('{ "mcpServers": { "a": { "url": "file:///etc" } } }', /a\.url: Invalid URL/);
+  });
+
+  it("may not say anything twice: the second of two equal keys would win in silence", () => {
+    const one = '{ "command": "x", "env": { "A": "1" } }';
+    refused(
+      `{ "mcpServers": { "a": ${one},\n "\\u0061": ${one} } }`,
+      /^mcp\.json:2:2: the key "a" stands twice$/,
+    );
+    refused(`{ "mcpServers": { "a": ${one} }, "mcpServers": {} }`, /"mcpServers" stands twice/);
+    refused(
+      '{ "mcpServers": { "a": { "command": "x", "command": "y" } } }',
+      /"command" stands twice/,
+    );
+    refused(
+      '{ "mcpServers": { "a": { "command": "x", "env": { "A": "1", "A": "2" } } } }',
+      /"A" stands/,
+    );
   });
 
   it("may begin with a byte order mark", () => {

@@ -7,7 +7,6 @@ import {
   RequestError,
   type AnyMessage,
   type ClientConnection,
-  type InitializeResponse,
   type NewSessionRequest,
   type PromptRequest,
   type RequestPermissionResponse,
@@ -21,6 +20,9 @@ import { AcpTranslator } from "./acpEvents.ts";
 
 /** The largest message of an agent, bytes: a tool's result with a large file fits. */
 const longest = 64 * 1024 * 1024;
+
+/** How long an answer may take before the person is told that it does not come, milliseconds. Slow agents go on all the same. */
+const patienceMs = 20_000;
 
 /** The error of the protocol that asks to authenticate first. */
 const authRequired = -32000;
@@ -37,6 +39,12 @@ const permissionAsked = z.object({
 const permissionOption = z.object({ optionId: z.string(), kind: z.string() });
 
 const turnEnded = z.object({ stopReason: z.string() });
+const greeting = z.object({
+  protocolVersion: z.unknown().optional(),
+  agentInfo: z.unknown().optional(),
+  authMethods: z.array(z.unknown()).catch([]),
+});
+const authMethod = z.object({ id: z.string(), name: z.string().catch("") });
 const sessionMade = z.object({ sessionId: z.string().min(1) });
 
 /**
@@ -49,6 +57,7 @@ export class AcpSession implements AgentSession {
   readonly #request: SessionRequest;
   readonly #translator = new AcpTranslator();
   #session: string | undefined;
+  #cancelling: NodeJS.Timeout | undefined;
 
   private constructor(request: SessionRequest) {
     this.#request = request;
@@ -106,6 +115,7 @@ export class AcpSession implements AgentSession {
       const said = describe(error);
       throw new Failure("failed", "prompt-failed", `the agent ended its turn in error: ${said}`);
     } finally {
+      clearTimeout(this.#cancelling);
       this.#tell(this.#translator.endTurn());
     }
   }
@@ -114,41 +124,55 @@ export class AcpSession implements AgentSession {
     const sessionId = this.#session;
     if (sessionId === undefined) return;
     this.#translator.cancelling();
+    clearTimeout(this.#cancelling);
+    this.#cancelling = this.#waitFor(methods.agent.session.cancel);
     await this.#connection.agent.notify(methods.agent.session.cancel, { sessionId });
   }
 
   close(): void {
+    clearTimeout(this.#cancelling);
     this.#connection.close();
   }
 
+  /** Says once that nothing was heard of what was asked, unless the timer is cleared before. */
+  #waitFor(asked: string): NodeJS.Timeout {
+    return setTimeout(() => this.#request.onUnanswered(asked, patienceMs / 1000), patienceMs);
+  }
+
+  async #ask(method: string, params: object): Promise<unknown> {
+    const waiting = this.#waitFor(method);
+    try {
+      return await this.#connection.agent.request<unknown, object>(method, params);
+    } finally {
+      clearTimeout(waiting);
+    }
+  }
+
   async #begin(): Promise<void> {
-    const { agent } = this.#connection;
-    const met = await agent.request(methods.agent.initialize, {
+    const answer = await this.#ask(methods.agent.initialize, {
       protocolVersion: PROTOCOL_VERSION,
       clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
       clientInfo: { name: "holdfast", title: "Holdfast", version: this.#request.version },
     });
-    const { protocolVersion: spoken } = met;
-    if (typeof spoken === "number" && spoken !== PROTOCOL_VERSION)
-      throw new Error(
-        `it speaks version ${spoken} of the protocol, Holdfast version ${PROTOCOL_VERSION}`,
-      );
+    const met = greeting.safeParse(answer).data;
+    if (met === undefined) throw new Error("its answer to initialize is no object");
+    checkVersion(met.protocolVersion);
     this.#tell([{ type: "session", data: { agentInfo: met.agentInfo ?? null } }]);
-    this.#session = await this.#newSession(met);
+    this.#session = await this.#newSession(met.authMethods);
   }
 
-  async #newSession(met: InitializeResponse): Promise<string> {
-    const { agent } = this.#connection;
+  async #newSession(authMethods: readonly unknown[]): Promise<string> {
     const { cwd, mcpServers } = this.#request;
     const wanted: NewSessionRequest = { cwd, mcpServers: acpMcp(mcpServers) };
     try {
-      return sessionIn(await agent.request(methods.agent.session.new, wanted));
+      return sessionIn(await this.#ask(methods.agent.session.new, wanted));
     } catch (error) {
       if (!(error instanceof RequestError) || error.code !== authRequired) throw error;
-      const known = (met.authMethods ?? []).find(({ id, name }) => keyMethod.test(`${id} ${name}`));
+      const offered = authMethods.flatMap((one) => authMethod.safeParse(one).data ?? []);
+      const known = offered.find(({ id, name }) => keyMethod.test(`${id} ${name}`));
       if (known === undefined) throw error;
-      await agent.request(methods.agent.authenticate, { methodId: known.id });
-      return sessionIn(await agent.request(methods.agent.session.new, wanted));
+      await this.#ask(methods.agent.authenticate, { methodId: known.id });
+      return sessionIn(await this.#ask(methods.agent.session.new, wanted));
     }
   }
 
@@ -183,6 +207,16 @@ function writableOf(stream: unknown): WritableStream<Uint8Array> {
 function readableOf(stream: unknown): ReadableStream<Uint8Array> {
   if (!(stream instanceof Readable)) throw new TypeError("not a stream of Node's");
   return Readable.toWeb(stream) as ReadableStream<Uint8Array>;
+}
+
+/** What is no version at all counts as one that is not spoken here. */
+function checkVersion(spoken: unknown): void {
+  if (spoken === PROTOCOL_VERSION) return;
+  const said =
+    spoken === undefined
+      ? "its answer to initialize has no protocolVersion"
+      : `it speaks version ${JSON.stringify(spoken).slice(0, 100)} of the protocol`;
+  throw new Error(`${said}, Holdfast speaks version ${PROTOCOL_VERSION}`);
 }
 
 function sessionIn(answer: unknown): string {

@@ -1,9 +1,11 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import path from "node:path";
-import { parse, printParseErrorCode, type ParseError } from "jsonc-parser";
+import { parse } from "jsonc-parser";
 import * as z from "zod";
 import { Failure, messageOf } from "../../base/errors.ts";
+import { readConfig } from "../../core/config/readConfig.ts";
+import { problemLine } from "../state/configFile.ts";
 import { ownServer } from "./mcpConfiguration.ts";
 
 /** Written by people: a file larger than this, in bytes, is something else. */
@@ -34,9 +36,17 @@ const addressServer = z.strictObject({
   workspaces,
 });
 
+const server = z
+  .record(z.string(), z.unknown())
+  .refine(
+    (one) => "command" in one !== "url" in one,
+    "a server is either a program (command, args, env, cwd) or an address (url, headers)",
+  )
+  .pipe(z.union([programServer, addressServer]));
+
 const settings = z.strictObject({
   $schema: z.string().optional(),
-  mcpServers: z.record(name, z.union([programServer, addressServer])),
+  mcpServers: z.record(name, server),
 });
 
 /** One MCP server as the person configured it: a program on this machine, or an address. Values of `env` and `headers`
@@ -89,31 +99,12 @@ function isSameFolder(given: string, workspace: string): boolean {
   }
 }
 
-/** Parses the text of such a file. Throws a Failure `mcp-invalid`. */
+/** Parses the text of such a file. Throws a Failure `mcp-invalid` that tells everything by its line and column. */
 export function parseMcpSettings(text: string, file: string): readonly McpServer[] {
-  const problems: ParseError[] = [];
-  // Editors on other systems write a byte order mark.
-  const value = parse(text.replace(/^\uFEFF/, " "), problems, {
-    allowTrailingComma: true,
-  }) as unknown;
-  const [first] = problems;
-  if (first !== undefined) {
-    const line = text.slice(0, first.offset).split("\n").length;
-    throw invalid(`${file}:${line}: not valid JSON: ${printParseErrorCode(first.error)}`);
-  }
-  const parsed = settings.safeParse(value);
-  if (!parsed.success) {
-    throw invalid(`${file}: ${parsed.error.issues.map(issueText).join("; ")}`);
-  }
-  return Object.entries(parsed.data.mcpServers).map(([server, one]) => ({ name: server, ...one }));
-}
-
-function issueText(issue: z.core.$ZodIssue): string {
-  const where = issue.path.map(String).join(".");
-  if (issue.code === "invalid_key") return `${where}: ${issue.issues.map(issueText).join("; ")}`;
-  if (issue.code !== "invalid_union")
-    return where === "" ? issue.message : `${where}: ${issue.message}`;
-  return `${where}: neither a program (command, args, env, cwd) nor an address (url, headers)`;
+  const { found, problems } = readConfig(text, file, settings);
+  if (found === undefined || problems.length > 0)
+    throw invalid(problems.map(problemLine).join("; "));
+  return Object.entries(found.value.mcpServers).map(([called, one]) => ({ name: called, ...one }));
 }
 
 function invalid(message: string): Failure {

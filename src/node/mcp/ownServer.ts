@@ -2,6 +2,7 @@ import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import * as z from "zod";
+import { CheckedRequests } from "./checkedRequests.ts";
 import { ownServer } from "./mcpConfiguration.ts";
 
 /**
@@ -110,5 +111,5 @@ export async function serveOwnTools(
       },
     );
   }
-  await server.connect(inside);
+  await server.connect(new CheckedRequests(inside));
 }
