@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { programDirectories } from "../../src/node/agents/findProgram.ts";
+import { programDirectories, scriptPlace } from "../../src/node/agents/findProgram.ts";
 import { commandWorlds } from "../support/holdfastCommand.ts";
 
 describe("holdfast run --limit and --allow", function () {
@@ -74,6 +74,54 @@ describe("holdfast run --limit and --allow", function () {
   });
 });
 
+describe("a script that a command names by its whole path", () => {
+  const newWorld = commandWorlds();
+  let folder: string;
+  beforeEach(() => (folder = mkdtempSync("/var/tmp/holdfast-script-")));
+  afterEach(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 }));
+
+  it("runs with what it imports, whichever agent it is, and shows the place of no other word", async () => {
+    const world = newWorld();
+    const script = path.join(folder, "own", "run.mjs");
+    const other = path.join(folder, "other", "data.mjs");
+    for (const file of [script, other]) mkdirSync(path.dirname(file));
+    writeFileSync(path.join(folder, "own", "word.mjs"), 'export const word = "imported";\n');
+    writeFileSync(other, "");
+    writeFileSync(
+      script,
+      `import fs from "node:fs"; import { word } from "./word.mjs"; console.log(word, fs.existsSync(process.argv[2]));\n`,
+    );
+    for (const [agent, sees] of [
+      ["command", false],
+      ["scripted", true],
+    ] as const) {
+      const words = ["node", script, other];
+      const ran = await world.run(["run", "--agent", agent, "--", ...words]);
+      assert.equal(ran.code, 0, ran.stderr);
+      assert.match(ran.stdout, new RegExp(`imported ${sees}`));
+    }
+    const read = await world.run(["run", "--", "cat", script]);
+    assert.equal(read.code, 1);
+    assert.match(read.stderr, /No such file/);
+  }).timeout(60_000);
+
+  it("runs alone where it lies in everybody's folder, of which nothing else is shown", async () => {
+    const world = newWorld();
+    const script = path.join("/var/tmp", `${path.basename(folder)}.mjs`);
+    writeFileSync(
+      script,
+      'import fs from "node:fs"; console.log(fs.readdirSync("/var/tmp").join());\n',
+    );
+    try {
+      const ran = await world.run(["run", "--", "node", script]);
+      assert.equal(ran.code, 0, ran.stderr);
+      assert.equal(ran.stdout.trim(), path.basename(script));
+    } finally {
+      rmSync(script);
+    }
+  }).timeout(60_000);
+});
+
 describe("what is shown of a program's place", () => {
   let home: string;
   beforeEach(() => {
@@ -109,6 +157,21 @@ describe("what is shown of a program's place", () => {
   it("of an interpreter elsewhere, its place", () => {
     writeFileSync(path.join(home, "tool/bin/run"), "x", { mode: 0o755 });
     check("bin/script", `#!${home}/tool/bin/run\n`, ["bin/script", "tool"]);
+  });
+  it("of one in everybody's folder, itself", () => {
+    chmodSync(path.join(home, "tool"), 0o1777);
+    check("tool/run", "x", ["tool/run"]);
+  });
+  it("of a script, its folder; of one in the home or in everybody's folder, itself", () => {
+    mkdirSync(path.join(home, "shared"));
+    chmodSync(path.join(home, "shared"), 0o1777);
+    for (const [script, shown] of [
+      ["tool/agent.mjs", "tool"],
+      ["n/node_modules/x/agent.mjs", "n/node_modules"],
+      ["agent.mjs", "agent.mjs"],
+      ["shared/agent.mjs", "shared/agent.mjs"],
+    ] as const)
+      assert.equal(scriptPlace(path.join(home, script), home), path.join(home, shown));
   });
   it("of a link into an installation, both", () => {
     writeFileSync(path.join(home, ".local/share/tool/bin/real"), "x", { mode: 0o755 });

@@ -1,8 +1,8 @@
-import { realpathSync } from "node:fs";
+import { realpathSync, statSync } from "node:fs";
 import path from "node:path";
 import type { AgentAdapter, LaunchRequest } from "../../runtime/agent.ts";
 import type { AgentLaunch } from "../../runtime/ports.ts";
-import { findProgram, programDirectories, requireProgram } from "./findProgram.ts";
+import { findProgram, programDirectories, requireProgram, scriptPlace } from "./findProgram.ts";
 import { quietTranslator, scriptedTranslator } from "./scriptedEvents.ts";
 
 /** Variables of the person's environment that a program needs to work in a terminal; nothing else is passed on. */
@@ -82,8 +82,10 @@ export const commandAgent: AgentAdapter = {
     const name = request.command[0] ?? "";
     const fix = "check the spelling, or give its path";
     const program = requireProgram(name, request.env, request.workspace, fix);
+    const common = commonLaunch(request, program);
+    const readOnly = [...new Set([...common.readOnly, ...scriptOf(request.command)])];
     const argv = [name.includes("/") ? name : program, ...request.command.slice(1)];
-    return Promise.resolve({ argv, files: [], modelHosts: [], ...commonLaunch(request, program) });
+    return Promise.resolve({ argv, files: [], modelHosts: [], ...common, readOnly });
   },
   translator: quietTranslator,
 };
@@ -109,14 +111,28 @@ export const scriptedAgent: AgentAdapter = {
   translator: scriptedTranslator,
 };
 
-/** Directories of the scripts that a command names by their whole path, to be shown read-only. */
+/** Places of the scripts that a command names by their whole path, to be shown read-only. */
 export function scriptDirectories(command: readonly string[]): readonly string[] {
   return command
     .slice(1)
-    .filter((word) => path.isAbsolute(word) && findProgramFile(word))
-    .map((word) => path.dirname(word));
+    .filter(isScript)
+    .map((word) => scriptPlace(word));
 }
 
-function findProgramFile(file: string): boolean {
-  return /\.(mjs|cjs|js|py|sh)$/.test(file);
+function isScript(word: string): boolean {
+  if (!path.isAbsolute(word) || !/\.(mjs|cjs|js|py|sh)$/.test(word)) return false;
+  return statSync(word, { throwIfNoEntry: false })?.isFile() === true;
+}
+
+/** Programs whose first script is what runs; of any other program a script is data. */
+const interpreter = /^(node|bun|deno|tsx|python[\d.]*|(ba|da|z|k)?sh)$/;
+
+/** The script that a command runs: its other words are none of our business. */
+function scriptOf(command: readonly string[]): readonly string[] {
+  const [program = "", ...words] = command;
+  if (!interpreter.test(path.basename(program))) return [];
+  return words
+    .filter(isScript)
+    .slice(0, 1)
+    .map((word) => scriptPlace(word));
 }

@@ -46,7 +46,8 @@ const system = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
  * What to show read-only so that a program outside the system directories runs: where it lies, as named and as resolved,
  * and the same of the interpreter that its first line names. For a program in a `node_modules` that is the outermost such
  * directory; for one in a `bin`, the installation above it. Of a directory of the person's own (`~/bin`, `~/.local/bin`, the
- * home itself) it is the file alone, with `~/.local/lib` for a Python script: what lies beside it is nobody's business.
+ * home itself), or of everybody's (`/tmp`), it is the file alone, with `~/.local/lib` for a Python script: what lies beside it is
+ * nobody's business.
  */
 export function programDirectories(program: string, home = homedir()): readonly string[] {
   const found = new Set<string>();
@@ -62,8 +63,24 @@ export function programDirectories(program: string, home = homedir()): readonly 
   return [...found];
 }
 
-/** Directories that hold the person's own things, not an installation; `home` as named and as resolved. */
+/**
+ * What to show read-only so that a script runs which a command names by its whole path: the directory it lies in, for what
+ * it imports, or the outermost `node_modules`; of a directory of the person's own, or of everybody's, the file alone.
+ */
+export function scriptPlace(script: string, home = homedir()): string {
+  const directory = path.dirname(script);
+  return outermostModules(script) ?? (isPersonal(directory, home) ? script : directory);
+}
+
+function outermostModules(file: string): string | undefined {
+  const parts = file.split("/");
+  const at = parts.indexOf("node_modules");
+  return at > 0 ? parts.slice(0, at + 1).join("/") : undefined;
+}
+
+/** Directories that hold the person's own things or everybody's (`/tmp`), not an installation; `home` as named and as resolved. */
 function isPersonal(directory: string, home: string): boolean {
+  if (directory === "/" || (statSync(directory).mode & 0o1000) !== 0) return true;
   const homes = existsSync(home) ? [home, realpathSync(home)] : [home];
   return homes.some(
     (one) =>
@@ -74,9 +91,8 @@ function isPersonal(directory: string, home: string): boolean {
 }
 
 function placesOf(file: string, home: string, interpreter: string | undefined): readonly string[] {
-  const parts = file.split("/");
-  const modules = parts.indexOf("node_modules");
-  if (modules > 0) return [parts.slice(0, modules + 1).join("/")];
+  const modules = outermostModules(file);
+  if (modules !== undefined) return [modules];
   const directory = path.dirname(file);
   const above = path.dirname(directory);
   const inBin = path.basename(directory) === "bin" && above !== "/";
