@@ -150,6 +150,8 @@ export const commitsView = z.object({
   commits: z.array(
     z.object({ commit: z.string(), author: z.string(), at: z.string(), subject: z.string() }),
   ),
+  /** Files into which they put placeholders in the place of hidden values. */
+  placeholders: z.array(z.string()),
 });
 export type CommitsView = z.output<typeof commitsView>;
 

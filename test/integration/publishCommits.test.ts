@@ -73,7 +73,12 @@ describe("the agent's own commits", () => {
     git(shadow, "config", "uploadpack.packObjectsHook", `touch ${trap}`);
     const before = rest();
     const { commits, ...rest_ } = await bring();
-    assert.deepEqual(rest_, { ref: "refs/holdfast/t1", brought: false, head: commit });
+    assert.deepEqual(rest_, {
+      ref: "refs/holdfast/t1",
+      brought: false,
+      head: commit,
+      placeholders: [],
+    });
     assert.deepEqual(
       commits.map((one) => [one.commit, one.subject]),
       [[commit, "two"]],

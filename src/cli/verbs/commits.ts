@@ -66,6 +66,10 @@ export const commitsVerb: Verb = {
           `${commit.slice(0, 12)}  ${at}  ${visibleLine(author)}  ${visibleLine(subject)}\n`,
         );
       }
+      if (view.placeholders.length > 0) {
+        const files = view.placeholders.map(visibleLine).join(" ");
+        context.say(`holdfast: placeholders stand in the place of hidden values in: ${files}`);
+      }
       const count = plural(view.commits.length, "commit");
       if (bring) {
         context.say(

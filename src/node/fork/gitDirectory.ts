@@ -25,7 +25,7 @@ export type CloneInto = (from: string, to: string, empty: readonly string[]) => 
 const worktreeOnly: ReadonlySet<string> = new Set(["commondir", "gitdir", "locked"]);
 
 /** The directory that a `.git` file names; undefined when it is no such file. */
-function namedGitDirectory(file: string): string | undefined {
+export function namedGitDirectory(file: string): string | undefined {
   if (lstatSync(file, { throwIfNoEntry: false })?.isFile() !== true) return undefined;
   const target = /^gitdir: (.+?)\r?\n?$/s.exec(readFileSync(file, "utf8"))?.[1];
   return target === undefined ? undefined : path.resolve(path.dirname(file), target);

@@ -7,6 +7,7 @@ import { runNative } from "./runNative.ts";
 import { someOf } from "./forkNotes.ts";
 import type { Reader } from "./reader.ts";
 import { secretLinks, type SecretLinks } from "./secretLinks.ts";
+import { markMasked } from "./maskedIndex.ts";
 import { maskShadow, overwrite, type MaskSource, type Suspect } from "./secretMasks.ts";
 
 function below(root: string, relative: string): Buffer {
@@ -77,8 +78,17 @@ export async function hideSecrets(
       sources.push(await maskSourceOf(context.nativePath, overlay, aliases));
   }
   if (!whole) sources.unshift(shadowSource(fork, reader, aliases));
-  const masked = await maskShadow(context.paths.state, sources);
-  return masked.length === 0 ? [] : [`secrets are hidden from the agent in ${someOf(masked, 8)}`];
+  const { state } = context.paths;
+  const masked = await maskShadow(state, sources);
+  if (masked.length === 0) return [];
+  const write = sources[0]?.write;
+  if (write === undefined) throw new Error("a fork without a shadow");
+  const tracked = await markMasked({ workspace: context.workspace, state, reader, write }, masked);
+  const unchanged = `git in the sandbox takes for unchanged: ${someOf(tracked, 8)}`;
+  return [
+    `secrets are hidden from the agent in ${someOf(masked, 8)}`,
+    ...(tracked.length === 0 ? [] : [unchanged]),
+  ];
 }
 
 function gitConfigs(reader: Reader): Suspect[] {

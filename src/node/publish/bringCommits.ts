@@ -1,10 +1,11 @@
 import { execFile } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
 import { Failure, messageOf } from "../../base/errors.ts";
 import type { Fork } from "../../runtime/ports.ts";
 import { Beneath } from "../fork/beneath.ts";
+import { OverlayView, type Tree } from "../fork/overlayView.ts";
 import { shadowHead } from "./shadowHead.ts";
 
 const run = promisify(execFile);
@@ -25,6 +26,8 @@ export interface AgentCommits {
   readonly brought: boolean;
   readonly head: string;
   readonly commits: readonly AgentCommit[];
+  /** Files into which they put placeholders, where hidden values stood in the shadow. */
+  readonly placeholders: readonly string[];
 }
 
 /** Where commits are looked for, and what for. */
@@ -66,18 +69,19 @@ const listed = 1000;
  */
 export async function listCommits(request: CommitsRequest): Promise<AgentCommits> {
   await requireRepository(request.workspace);
-  const head = shadowHead(new Beneath(request.fork.shadow));
+  const head = shadowHead(treeOf(request.fork));
   const { known, brought } = await workspaceRefs(request, head);
   // With the workspace's own objects beside, what was committed there since the fork tells what is not the agent's.
   const own = await git(request.workspace, ["rev-parse", "--git-path", "objects"]);
   const objects = [path.resolve(request.workspace, own.trim())];
-  const commits = await withLender(request, head, objects, (lender) =>
-    commitsIn(lender, head, known),
-  );
-  if (commits.length === 0) {
+  const found = await withLender(request, head, objects, async (lender) => ({
+    commits: await commitsIn(lender, head, known),
+    placeholders: await placeholdersIn(lender, head, known),
+  }));
+  if (found.commits.length === 0) {
     throw new Failure("failed", "no-commits", "the agent made no git commits of its own");
   }
-  return { ref: refOf(request), brought, head, commits };
+  return { ref: refOf(request), brought, head, ...found };
 }
 
 /**
@@ -141,15 +145,8 @@ async function commitsIn(
   head: string,
   known: readonly string[],
 ): Promise<readonly AgentCommit[]> {
-  const log = await git(lender, [
-    "log",
-    "--no-mailmap",
-    `--max-count=${listed}`,
-    "--format=%H%x00%an%x00%aI%x00%s%x00",
-    "--ignore-missing",
-    head,
-    ...(known.length === 0 ? [] : ["--not", ...known.slice(0, 2000)]),
-  ]);
+  const format = "--format=%H%x00%an%x00%aI%x00%s%x00";
+  const log = await git(lender, ["log", "--no-mailmap", format, ...newIn(head, known)]);
   const fields = log.split("\0");
   const commits: AgentCommit[] = [];
   for (let at = 0; at + 3 < fields.length; at += 4) {
@@ -157,6 +154,25 @@ async function commitsIn(
     commits.push({ commit: commit.trim(), author, at: when, subject });
   }
   return commits;
+}
+
+/** The commits that are listed, for `git log`. */
+function newIn(head: string, known: readonly string[]): readonly string[] {
+  const not = known.length === 0 ? [] : ["--not", ...known.slice(0, 2000)];
+  return [`--max-count=${listed}`, "--ignore-missing", head, ...not];
+}
+
+/** Files that a commit has given a line with the placeholder of a secret, or taken one from, in order. */
+async function placeholdersIn(
+  lender: string,
+  head: string,
+  known: readonly string[],
+): Promise<readonly string[]> {
+  const looked = ["-z", "--name-only", "--format=", "--no-textconv", "--no-ext-diff"];
+  const wanted = "-G[$]HOLDFAST_SECRET_[A-Z]";
+  const told = await git(lender, ["log", ...looked, wanted, ...newIn(head, known)]);
+  const names = told.split("\0").map((one) => one.trim());
+  return [...new Set(names)].filter((one) => one !== "").sort();
 }
 
 /** Runs something with an empty repository of ours whose objects are those of the shadow. */
@@ -199,15 +215,23 @@ function lastLine(error: unknown): string {
   return (told.trim() === "" ? messageOf(error) : told).trim().split("\n").at(-1) ?? "";
 }
 
+/** The shadow as the agent saw it: an overlay of everything in its two layers. */
+function treeOf({ shadow, overlays }: CommitsRequest["fork"]): Tree {
+  const whole = overlays.find(({ at }) => at === ".");
+  if (whole === undefined) return new Beneath(shadow);
+  return new OverlayView(new Beneath(whole.lower), new Beneath(whole.upper), () => new Set());
+}
+
 /** Where the shadow's objects lie: its own directory, and the layers that the sandbox mounted over it. */
 function objectDirectories({
   shadow,
   overlays,
 }: Pick<Fork, "shadow" | "overlays">): readonly string[] {
-  const layers = overlays
-    .filter(({ at }) => at === ".git/objects")
-    .flatMap(({ upper, lower }) => [upper, lower]);
-  return [path.join(shadow, ".git/objects"), ...layers];
+  const layers = overlays.flatMap(({ at, upper, lower }) => {
+    if (at === ".") return [upper, lower].map((one) => path.join(one, ".git/objects"));
+    return at === ".git/objects" ? [upper, lower] : [];
+  });
+  return [path.join(shadow, ".git/objects"), ...layers].filter((one) => existsSync(one));
 }
 
 /** An empty repository with one branch, whose objects are those of others. */

@@ -1,9 +1,9 @@
 import { Failure } from "../../base/errors.ts";
-import type { Beneath } from "../fork/beneath.ts";
+import type { Tree } from "../fork/overlayView.ts";
 
 /** The commit that HEAD of the shadow names, read as plain files and never followed through links. Throws a Failure when
  * there is none. */
-export function shadowHead(shadow: Beneath): string {
+export function shadowHead(shadow: Tree): string {
   const nothing = new Failure(
     "failed",
     "no-commits",
@@ -21,11 +21,11 @@ export function shadowHead(shadow: Beneath): string {
   throw nothing;
 }
 
-function textOf(shadow: Beneath, at: string): string | undefined {
+function textOf(shadow: Tree, at: string): string | undefined {
   return shadow.read(at)?.bytes.toString("latin1").trim();
 }
 
-function packedRef(shadow: Beneath, name: string): string | undefined {
+function packedRef(shadow: Tree, name: string): string | undefined {
   const lines = textOf(shadow, ".git/packed-refs")?.split("\n") ?? [];
   return lines.find((line) => line.endsWith(` ${name}`))?.split(" ")[0];
 }

@@ -52,7 +52,7 @@ export class HistoryCommands {
   /** Brings the git commits that the agent made itself into the repository, under a reference of ours. */
   async bringCommits(): Promise<void> {
     const transaction = this.#transactions.required();
-    const { commits, ref, brought } = await transaction.call("commits", {});
+    const { commits, ref, brought, placeholders } = await transaction.call("commits", {});
     const bring = vscode.l10n.t("Bring");
     const text = vscode.l10n.t(
       "Bring {0} of the agent into your repository?",
@@ -67,7 +67,11 @@ export class HistoryCommands {
       ref,
     );
     const already = brought ? `${vscode.l10n.t("They are there already.")}\n` : "";
-    const options = { modal: true, detail: `${shown.join("\n")}\n\n${already}${meaning}` };
+    const files = placeholders.map(visibleLine).join(" ");
+    const hidden = vscode.l10n.t("Placeholders stand in the place of hidden values in: {0}", files);
+    const warned = placeholders.length === 0 ? "" : `${hidden}\n`;
+    const detail = `${shown.join("\n")}\n\n${warned}${already}${meaning}`;
+    const options = { modal: true, detail };
     if ((await vscode.window.showInformationMessage(text, options, bring)) !== bring) return;
     await transaction.call("bringCommits", {});
     const copy = vscode.l10n.t("Copy Reference");
