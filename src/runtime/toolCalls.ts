@@ -38,6 +38,15 @@ const interruptedMs = 5000;
 /** What came of a command that ran on and whose output the agent has not asked for. */
 const inBackground = "the agent told no answer: the command ran in the background";
 
+/** What an agent calls its tools, calls and events, characters; and what one line says of a call. What is longer is cut, and
+ * an id cannot be: such a call is kept as an event. */
+const longestName = 1000;
+const longestTitle = 4000;
+
+function cut(text: string, most = longestName): string {
+  return text.length <= most ? text : `${text.slice(0, most)}…`;
+}
+
 /** So many ended calls are remembered for what is told late. */
 const remembered = 50;
 
@@ -123,6 +132,10 @@ export class ToolCalls {
   }
 
   take(event: AgentEvent, source: Source): void {
+    if ("call" in event && event.call.length > longestName) {
+      this.#event(event.type, event, source);
+      return;
+    }
     switch (event.type) {
       case "toolStarted":
         this.#started(event, source);
@@ -174,7 +187,8 @@ export class ToolCalls {
   }
 
   #event(event: string, data: unknown, source: Source): void {
-    this.#journal.append({ kind: "agent.event", source, event, data: this.#journal.keep(data) });
+    const kept = this.#journal.keep(data);
+    this.#journal.append({ kind: "agent.event", source, event: cut(event), data: kept });
   }
 
   #started(event: Extract<AgentEvent, { type: "toolStarted" }>, source: Source): void {
@@ -183,7 +197,8 @@ export class ToolCalls {
       return;
     }
     const parent = event.parentCall === undefined ? undefined : this.#known.get(event.parentCall);
-    const { call, tool, toolKind, title } = event;
+    const { call, toolKind } = event;
+    const [tool, title] = [cut(event.tool), cut(event.title, longestTitle)];
     const { entry } = this.#journal.append({
       kind: "tool.started",
       source,
@@ -193,7 +208,7 @@ export class ToolCalls {
       toolKind,
       title,
       input: this.#journal.keep(event.input),
-      ...(event.agent === undefined ? {} : { agent: event.agent }),
+      ...(event.agent === undefined ? {} : { agent: cut(event.agent) }),
     });
     this.#known.set(call, entry.seq);
     const input = typeof event.input === "string" ? event.input : JSON.stringify(event.input ?? "");

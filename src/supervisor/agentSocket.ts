@@ -2,6 +2,7 @@ import { connect, createServer } from "node:net";
 import { chmodSync } from "node:fs";
 import path from "node:path";
 import { LineSplitter, parseJson } from "../base/jsonl.ts";
+import { withoutDeep } from "../base/nesting.ts";
 import { socketPath } from "../node/state/socketPath.ts";
 import { listenPrivately } from "./controlServer.ts";
 
@@ -21,7 +22,8 @@ export async function listenToAgent(
     socket.setEncoding("utf8");
     const take = (line: string): void => {
       if (line.trim() === "") return;
-      onEvent(parseJson(line) ?? { event: "unparsable", text: line.slice(0, 4000) });
+      const parsed = withoutDeep(parseJson(line));
+      onEvent(parsed ?? { event: "unparsable", text: line.slice(0, 4000) });
     };
     socket.on("data", (text: string) => {
       try {

@@ -10,6 +10,9 @@ const highWater = 1024 * 1024;
 /** The output log stops growing here, bytes. */
 const logLimit = 64 * 1024 * 1024;
 
+/** Output goes out in frames of this size at most, bytes: what a session says can be a whole file. */
+const frameBytes = 256 * 1024;
+
 interface Chunk {
   readonly type: FrameType;
   readonly bytes: Buffer;
@@ -84,7 +87,10 @@ export class TerminalRelay {
   #listen(type: "stdout" | "stderr", stream: NodeJS.ReadableStream): void {
     this.#streams.push(stream);
     this.#open++;
-    stream.on("data", (bytes: Buffer) => this.#output(type, bytes));
+    stream.on("data", (bytes: Buffer) => {
+      for (let at = 0; at < bytes.length; at += frameBytes)
+        this.#output(type, bytes.subarray(at, at + frameBytes));
+    });
     stream.on("error", () => undefined); // its `close` follows
     stream.once("close", () => {
       this.#open--;

@@ -187,6 +187,19 @@ describe("an agent that speaks ACP", () => {
     assert.equal(after.filter((entry) => entry.kind === "transaction.sealed").length, 1);
   }).timeout(120_000);
 
+  it("may say more than a frame holds, and nest without end", async () => {
+    const world = newWorld();
+    const { code, stdout, stderr } = await run(world, "large deep say");
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /x whole\.\n• Deep\n[^]*Hello from the agent\./);
+    const entries = await world.entries();
+    const started = entries.find((entry) => entry.kind === "tool.started");
+    assert.equal(started?.call, "d");
+    assert.equal(events(entries, "turn.ended").length, 1);
+    const { stdout: verified } = await world.run(["journal", "verify", "latest"]);
+    assert.match(verified, /chain holds/);
+  }).timeout(120_000);
+
   it("may offer what nobody knows, and no way to steer the terminal", async () => {
     const world = newWorld();
     const odd = await run(world, "oddAsk");

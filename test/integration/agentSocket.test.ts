@@ -25,6 +25,33 @@ describe("the socket that the agent tells its events to", () => {
     assert.deepEqual(told.sort(), ["first", "second", "unparsable"]);
   });
 
+  it("keeps of an event that is nested without end what is not too deep, and hears what follows", async () => {
+    const door = newFolder();
+    const heard: unknown[] = [];
+    const socket = await listenToAgent(door, (event) =>
+      heard.push(JSON.parse(JSON.stringify(event))),
+    );
+    for (const [open, close] of [
+      ["[", "]"],
+      ['{"a":', "}"],
+    ] as const) {
+      const input = `${open.repeat(10_000)}1${close.repeat(10_000)}`;
+      tell(
+        door,
+        `{"event":"tool.started","call":"7","input":${input}}\n${input}\n{"event":"next"}\n`,
+      );
+    }
+    await socket.close();
+    assert.equal(heard.length, 6);
+    for (const at of [0, 3]) {
+      const { call, input } = heard[at] as { call: string; input: unknown };
+      assert.equal(call, "7");
+      assert.match(JSON.stringify(input), /nested more than 500 levels deep: left out/);
+      assert.match(JSON.stringify(heard[at + 1]), /left out/);
+      assert.deepEqual(heard[at + 2], { event: "next" });
+    }
+  });
+
   it("closes also when its file is gone, or its path is long", async () => {
     const door = path.join(newFolder(), "a".repeat(100), "b".repeat(100));
     mkdirSync(door, { recursive: true });

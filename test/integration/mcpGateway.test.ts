@@ -341,6 +341,18 @@ describe("MCP gateway", () => {
     assert.doesNotMatch(JSON.stringify(world.host.drafts), new RegExp(value));
   });
 
+  it("tells of an answer that is nested without end, and goes on", async () => {
+    const world = await newWorld();
+    const client = await trusted(world);
+    for (const deep of [501, 10_000])
+      await assert.rejects(
+        client.callTool({ name: "echo", arguments: { deep } }),
+        /the MCP server test failed: a message is nested too deep/,
+      );
+    const after = await client.callTool({ name: "echo", arguments: { a: 1 } });
+    assert.equal(textOf(after), 'echo:{"a":1}');
+  });
+
   it("tells clearly when a server cannot be started, and when it ends", async () => {
     const broken = { name: "test", command: "/no/such/program", args: [], env: {} };
     const world = await newWorld({ servers: [broken] });

@@ -97,6 +97,31 @@ describe("Holdfast's own MCP server before an agent that means no good", () => {
     assert.equal(said.at(-1)?.text, "no difference");
   }).timeout(60_000);
 
+  it("refuses what is nested without end, and goes on", async () => {
+    const world = newWorld({ "hello.txt": "hello\n" });
+    const calls = [
+      ["deep", 10_000],
+      ["deep", 501],
+      ["diff", {}],
+    ];
+    const words = ["run", "--agent", "scripted", "--", "node", program, JSON.stringify(calls)];
+    const { code, stdout, stderr } = await world.run(words);
+    assert.equal(code, 0, stderr);
+    const said = stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Said);
+    const why = "a message may be nested at most 500 levels deep";
+    assert.deepEqual(
+      said.map(({ code: number, text }) => [number, text]),
+      [
+        [-32600, why],
+        [-32600, why],
+        [undefined, "no difference"],
+      ],
+    );
+  }).timeout(60_000);
+
   it("shows the difference of a file that is named from the root", async () => {
     const world = newWorld({ "hello.txt": "hello\n" });
     const calls = ["hello.txt", path.join(world.workspace, "hello.txt")].map((one) => [

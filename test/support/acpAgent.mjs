@@ -147,6 +147,25 @@ const acts = {
   async wait() {
     while (!cancelled) await new Promise((resolve) => setTimeout(resolve, 20));
   },
+  // More than a frame of the terminal holds, then what is nested without end, as no library would write it.
+  async large({ update }) {
+    const text = `${"x".repeat(20_000_000)} whole.`;
+    await update({ sessionUpdate: "agent_message_chunk", content: { type: "text", text } });
+  },
+  async deep() {
+    const input = `${'{"a":'.repeat(10_000)}1${"}".repeat(10_000)}`;
+    const update = `{"sessionUpdate":"tool_call","toolCallId":"d","title":"Deep","rawInput":${input}}`;
+    for (const [method, params] of [
+      ["session/update", `{"sessionId":"${session.id}","update":${update}}`],
+      ["_odd/deep", input],
+    ])
+      process.stdout.write(`{"jsonrpc":"2.0","method":"${method}","params":${params}}\n`);
+    const asked = `{"sessionId":"${session.id}","toolCall":${input},"options":[]}`;
+    process.stdout.write(
+      `{"jsonrpc":"2.0","id":"d","method":"session/request_permission","params":${asked}}\n`,
+    );
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  },
   async deaf() {
     await new Promise(() => undefined);
   },

@@ -109,6 +109,18 @@ function makeServer() {
       case "wipe":
         return { ...text("wiped"), structuredContent: { wiped: 3 }, _meta: { "test/extra": true } };
       default:
+        if (params.arguments?.deep) {
+          const levels = Number(params.arguments.deep);
+          const deep = `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`;
+          const id = JSON.stringify(extra.requestId);
+          process.stdout.write(
+            `{"jsonrpc":"2.0","method":"notifications/deep","params":${deep}}\n`,
+          );
+          process.stdout.write(
+            `{"jsonrpc":"2.0","id":${id},"result":{"content":[],"deep":${deep}}}\n`,
+          );
+          return new Promise(() => undefined);
+        }
         return text(`echo:${JSON.stringify(params.arguments)}`);
     }
   });

@@ -4,6 +4,9 @@ import { createInterface } from "node:readline";
 
 let ids = 0;
 
+/** Stands in a message in the place of "DEEP": JSON of so many levels. */
+let deep = "";
+
 /** A session with a server, by the gateway. */
 async function open(name) {
   const server = spawn("/run/holdfast-native", ["connect", "/run/holdfast/mcp.sock", name]);
@@ -13,7 +16,9 @@ async function open(name) {
     waiting.get(message.id)?.(message);
   });
   const send = (message) =>
-    server.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+    server.stdin.write(
+      `${JSON.stringify({ jsonrpc: "2.0", ...message }).replace('"DEEP"', deep)}\n`,
+    );
   const ask = (method, params) =>
     new Promise((resolve) => {
       waiting.set(++ids, resolve);
@@ -28,7 +33,9 @@ async function open(name) {
 // `[TOOL, ARGUMENTS]`; or `["raw", METHOD, PARAMETERS]`, any request.
 const ask = await open("holdfast");
 for (const [tool, given, raw] of JSON.parse(process.argv[2])) {
-  const call = raw === undefined ? ["tools/call", { name: tool, arguments: given }] : [given, raw];
+  if (tool === "deep") deep = `${'{"a":'.repeat(given)}1${"}".repeat(given)}`;
+  const input = tool === "deep" ? "DEEP" : given;
+  const call = raw === undefined ? ["tools/call", { name: tool, arguments: input }] : [given, raw];
   const { result, error } = await ask(...call);
   const text = result?.content?.[0]?.text ?? error?.message ?? "";
   const isError = error !== undefined || result?.isError === true;

@@ -229,6 +229,13 @@ describe("events of agents", () => {
     assert.deepEqual(play("claude-code", lines), ["Bash ok"]);
   });
 
+  it("a call of the plain form needs no input and no output", () => {
+    const begun = { event: "tool.started", call: "1", tool: "Edit", title: "Edit a.ts" };
+    const ended = { event: "tool.finished", call: "1", status: "ok" };
+    const lines = [begun, ended].map((one) => JSON.stringify(one));
+    assert.deepEqual(play("scripted", lines), ["Edit ok"]);
+  });
+
   it("hook events without what joins them are kept raw", () => {
     for (const agent of ["claude-code", "codex"]) {
       for (const data of [

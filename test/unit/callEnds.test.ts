@@ -147,3 +147,27 @@ describe("a call that the agent went on without", () => {
     assert.match(ends().join(), /^cancelled: /);
   });
 });
+
+describe("what an agent calls its tools and calls", () => {
+  it("is cut where it is longer than anybody reads; a call whose id is, is kept as an event", () => {
+    const journal = new MemoryJournal();
+    const calls = new ToolCalls(journal, () => undefined);
+    const long = "x".repeat(1_000_000);
+    const begun = { type: "toolStarted", toolKind: "other", input: null, agent: long } as const;
+    calls.take({ ...begun, call: "a", tool: long, title: long }, "hook");
+    calls.take({ ...begun, call: long, tool: "t", title: "t" }, "hook");
+    calls.take({ type: "toolFinished", call: long, status: "ok", output: null }, "hook");
+    calls.take({ type: "other", event: long, data: { kept: true } }, "hook");
+    const kinds = journal.written.map(({ kind }) => kind);
+    assert.deepEqual(kinds, ["tool.started", "agent.event", "agent.event", "agent.event"]);
+    const [started, ...events] = journal.written;
+    assert.ok(started?.kind === "tool.started");
+    assert.deepEqual(
+      [started.tool, started.title, started.agent].map((text) => text?.length),
+      [1001, 4001, 1001],
+    );
+    const names = events.map((entry) => (entry.kind === "agent.event" ? entry.event.length : 0));
+    assert.deepEqual(names, ["toolStarted".length, "toolFinished".length, 1001]);
+    assert.equal(calls.running().length, 1);
+  });
+});

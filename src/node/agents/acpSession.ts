@@ -13,6 +13,7 @@ import {
 } from "@agentclientprotocol/sdk";
 import * as z from "zod";
 import { Failure, messageOf } from "../../base/errors.ts";
+import { withoutDeep } from "../../base/nesting.ts";
 import { visibleLine } from "../../base/visibleText.ts";
 import type { AgentEvent, AgentSession, SessionRequest } from "../../runtime/agent.ts";
 import { acpMcp } from "../mcp/mcpConfiguration.ts";
@@ -67,7 +68,8 @@ export class AcpSession implements AgentSession {
     // Updates are taken out of the stream as they are: the SDK drops those that its version does not know.
     const rest = stream.readable.pipeThrough(
       new TransformStream<AnyMessage, AnyMessage>({
-        transform: (message, controller) => {
+        transform: (said, controller) => {
+          const message = withoutDeep(said) as AnyMessage;
           if (!this.#isUpdate(message)) controller.enqueue(message);
         },
       }),

@@ -11,7 +11,7 @@ const scriptedEvent = z.discriminatedUnion("event", [
     tool: z.string(),
     toolKind: z.enum(toolKinds).catch("other"),
     title: z.string(),
-    input: z.unknown(),
+    input: z.unknown().optional(),
     agent: z.string().optional(),
     parentCall: z.string().optional(),
     at: z.string().optional(),
@@ -20,7 +20,7 @@ const scriptedEvent = z.discriminatedUnion("event", [
     event: z.literal("tool.finished"),
     call: z.string(),
     status: z.enum(["ok", "failed", "denied", "cancelled"]).catch("failed"),
-    output: z.unknown(),
+    output: z.unknown().optional(),
     durationMs: z.number().optional(),
     at: z.string().optional(),
   }),
@@ -59,11 +59,12 @@ export function scriptedTranslator(): AgentTranslator {
         case "session.started":
           return [{ type: "session", data: raw }];
         case "tool.started": {
-          const { event: _, agent, parentCall, at, ...call } = data;
+          const { event: _, agent, parentCall, at, input = null, ...call } = data;
           return [
             {
               type: "toolStarted",
               ...call,
+              input,
               ...(agent === undefined ? {} : { agent }),
               ...(parentCall === undefined ? {} : { parentCall }),
               ...timeOf(at, heardMs),
@@ -71,11 +72,12 @@ export function scriptedTranslator(): AgentTranslator {
           ];
         }
         case "tool.finished": {
-          const { event: _, durationMs, at, ...call } = data;
+          const { event: _, durationMs, at, output = null, ...call } = data;
           return [
             {
               type: "toolFinished",
               ...call,
+              output,
               ...(durationMs === undefined ? {} : { durationMs }),
               ...timeOf(at, heardMs),
             },

@@ -8,6 +8,7 @@ import {
   type RequestId,
 } from "@modelcontextprotocol/sdk/types.js";
 import { messageOf } from "../../base/errors.ts";
+import { isNestedDeeper } from "../../base/nesting.ts";
 import type { Vault } from "../secrets/vault.ts";
 import type { CallEnd, Gate } from "./gate.ts";
 import type { McpServer } from "./mcpSettings.ts";
@@ -246,6 +247,10 @@ export class McpSession {
   }
 
   #fromServer(message: JSONRPCMessage): void {
+    if (isNestedDeeper(message)) {
+      this.#tooDeep(message);
+      return;
+    }
     if (isAnswer(message) && message.id !== undefined) {
       const own = this.#own.get(message.id);
       if (own !== undefined) {
@@ -262,6 +267,17 @@ export class McpSession {
     const shown = clean === text ? message : (JSON.parse(clean) as JSONRPCMessage);
     if (isAnswer(shown)) this.#answered(shown, Buffer.byteLength(text));
     void inside.send(shown);
+  }
+
+  /** It could not be looked into for secrets. Who waits for it is told; what nobody waits for is dropped. */
+  #tooDeep(message: JSONRPCMessage): void {
+    const why = this.#failureText("a message is nested too deep");
+    this.#parts.onFailure(why);
+    if (isAnswer(message) && message.id !== undefined) void this.#failed(message.id, why);
+    else if (isRequest(message)) {
+      const answer = errorAnswer(message.id, ErrorCode.InvalidRequest, why);
+      this.#parts.upstream.transport.send(answer).catch(() => undefined);
+    }
   }
 
   #answered(message: JSONRPCMessage, bytes: number): void {

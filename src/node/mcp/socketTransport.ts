@@ -1,8 +1,13 @@
 import type { Socket } from "node:net";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
-import { JSONRPCMessageSchema, type JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
+import {
+  ErrorCode,
+  JSONRPCMessageSchema,
+  type JSONRPCMessage,
+} from "@modelcontextprotocol/sdk/types.js";
 import { LineSplitter, parseJson } from "../../base/jsonl.ts";
-import { longestMessage } from "./messages.ts";
+import { deepestNesting, isNestedDeeper } from "../../base/nesting.ts";
+import { errorAnswer, isRequest, longestMessage } from "./messages.ts";
 
 /** Milliseconds for the first line, which names the server. */
 const greetingMs = 10_000;
@@ -104,8 +109,16 @@ export class SocketTransport implements Transport {
   #take(line: string): void {
     if (line.trim() === "") return;
     const parsed = JSONRPCMessageSchema.safeParse(parseJson(line));
-    if (parsed.success) this.onmessage?.(parsed.data);
-    else this.#fail(new Error("a line that is not a message of the protocol"));
+    if (!parsed.success) this.#fail(new Error("a line that is not a message of the protocol"));
+    else if (!isNestedDeeper(parsed.data)) this.onmessage?.(parsed.data);
+    else this.#refuseDeep(parsed.data);
+  }
+
+  /** It could not be looked into, nor sent on. */
+  #refuseDeep(message: JSONRPCMessage): void {
+    const why = `a message may be nested at most ${deepestNesting} levels deep`;
+    if (!isRequest(message)) this.#fail(new Error(why));
+    else void this.send(errorAnswer(message.id, ErrorCode.InvalidRequest, why));
   }
 
   #fail(error: Error): void {

@@ -1,3 +1,4 @@
+import { deepestNesting, isNestedDeeper } from "../../../base/nesting.ts";
 import type { JsonValue } from "../../journal/entry.ts";
 import { awsFacts } from "./awsCall.ts";
 import type { BodyFacts, BodyInput } from "./bodyFacts.ts";
@@ -39,6 +40,7 @@ export function parseBody(input: BodyInput): BodyFacts {
 }
 
 const twice = "a key stands twice in one JSON object";
+const tooDeep = `JSON nested more than ${deepestNesting} levels deep`;
 
 type Content = Omit<BodyFacts, "kind">;
 
@@ -63,7 +65,7 @@ function contentOf(input: BodyInput): Content {
   if (isJson(type) || /^\s*[[{]/.test(input.text)) {
     const content = jsonContent(input);
     if (isJson(type) || type === "" || content.bodyType !== "opaque") return content;
-    if (content.bodyProblem === twice) return content;
+    if (content.bodyProblem === twice || content.bodyProblem === tooDeep) return content;
   }
   if (type === "application/x-www-form-urlencoded") return formContent(input, input.text);
   if (type === "application/graphql") return graphqlContent(input, { query: input.text });
@@ -127,6 +129,7 @@ function jsonContent(input: BodyInput): Content {
   } catch {
     return jsonLines(text) ?? opaque("malformed JSON");
   }
+  if (isNestedDeeper(value)) return opaque(tooDeep);
   return repeatedKey(text) === undefined ? graphqlContent(input, value) : opaque(twice);
 }
 
@@ -136,6 +139,7 @@ function jsonLines(text: string): Content | undefined {
   if (lines.length < 2) return undefined;
   try {
     const body = lines.map((line) => JSON.parse(line) as JsonValue);
+    if (isNestedDeeper(body)) return opaque(tooDeep);
     const repeats = lines.some((line) => repeatedKey(line) !== undefined);
     return repeats ? opaque(twice) : { bodyType: "json", body };
   } catch {
