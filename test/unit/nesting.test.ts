@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { factsOf, judged } from "../support/judged.ts";
 import { deepestNesting, isNestedDeeper, withoutDeep } from "../../src/base/nesting.ts";
 
 /** JSON of so many levels, of which each holds the next. */
@@ -34,4 +35,22 @@ describe("nesting", () => {
     );
     assert.match(JSON.stringify(own), /^\{"__proto__":\{"x":1\}/);
   });
+});
+
+describe("policy: a body that is nested without end", () => {
+  const variables = `${"[".repeat(10_000)}${"]".repeat(10_000)}`;
+  const deep = `{"query":"{ viewer { login } }","variables":${variables}}`;
+  for (const [name, type, text] of [
+    ["as JSON", "application/json", deep],
+    ["as JSON that says that it is text", "text/plain", deep],
+    ["as one of several lines", "application/x-ndjson", `{"a":1}\n${deep}`],
+  ] as const) {
+    it(`is not looked into: ${name}`, () => {
+      const line = "POST https://api.github.com/graphql";
+      const facts = factsOf(line, undefined, {}, [["content-type", type]], text);
+      assert.equal(facts.bodyType, "opaque");
+      assert.equal(facts.bodyProblem, "JSON nested more than 500 levels deep");
+      assert.equal(judged(facts).verdict, "hold");
+    });
+  }
 });

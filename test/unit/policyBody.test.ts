@@ -81,27 +81,6 @@ const cases: Record<string, [Given, Record<string, unknown>]> = {
     { type: json, body: '{"a":' },
     { bodyType: "opaque", bodyProblem: "malformed JSON" },
   ],
-  "JSON that is nested without end": [
-    {
-      type: json,
-      body: `{"query":"{ viewer { login } }","variables":${"[".repeat(10_000)}${"]".repeat(10_000)}}`,
-    },
-    { bodyType: "opaque", bodyProblem: "JSON nested more than 500 levels deep" },
-  ],
-  "JSON that is nested without end and says that it is text": [
-    {
-      type: "text/plain",
-      body: `{"query":"{ viewer { login } }","variables":${"[".repeat(10_000)}${"]".repeat(10_000)}}`,
-    },
-    { bodyType: "opaque", bodyProblem: "JSON nested more than 500 levels deep" },
-  ],
-  "JSON lines of which one is nested without end": [
-    {
-      type: json,
-      body: `{"a":1}\n{"query":"{ viewer { login } }","variables":${"[".repeat(10_000)}${"]".repeat(10_000)}}`,
-    },
-    { bodyType: "opaque", bodyProblem: "JSON nested more than 500 levels deep" },
-  ],
   "cut-off JSON": [
     { type: json, body: '{"a":1}', complete: false },
     { bodyType: "opaque", bodyProblem: "larger or slower than what is inspected" },
