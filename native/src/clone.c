@@ -93,6 +93,7 @@ static void freeze(struct clone *clone, const struct options *options) {
         die_errno(EXIT_FAILED, "freeze", "cannot make a snapshot of %s", options->freeze);
     }
     clone->root->mode = stat.st_mode & 07777;
+    clone->root->times[1] = stat.st_mtim;
     bool told = options->since && origin_parse(&since, options->since);
     origin_after(clone, told ? &since : NULL, options->known);
     if (told && origin_take_all(clone, &since, options->manifest)) {

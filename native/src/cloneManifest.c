@@ -121,8 +121,9 @@ static int write_records(struct clone *clone, int fd) {
         .next_child = 1,
     };
     writer.failed = FS(write_all(fd, &writer.header, sizeof writer.header)) != 0;
-    add(&writer, (struct manifest_entry){.type = TYPE_DIRECTORY, .mode = clone->root->mode}, "", 0, NULL, 0,
-        clone->root->count);
+    struct manifest_entry top = {
+        .type = TYPE_DIRECTORY, .mode = clone->root->mode, .mtime = NANOSECONDS(clone->root->times[1])};
+    add(&writer, top, "", 0, NULL, 0, clone->root->count);
     add_directories(&writer, clone);
     flush(&writer);
     writer.header.names_bytes = writer.names.count;

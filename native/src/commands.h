@@ -13,6 +13,7 @@ int clone_main(int argc, char **argv);
 int scan_main(int argc, char **argv);
 int contents_main(int argc, char **argv);
 int remove_main(int argc, char **argv);
+int settle_main(int argc, char **argv);
 int subvolume_main(int argc, char **argv);
 int fork_probe_main(int argc, char **argv);
 int overlay_scan_main(int argc, char **argv);

@@ -20,6 +20,7 @@ static const struct {
     {"scan", scan_main},
     {"contents", contents_main},
     {"remove", remove_main},
+    {"settle", settle_main},
     {"subvolume", subvolume_main},
     {"fork-probe", fork_probe_main},
     {"overlay-scan", overlay_scan_main},

@@ -2,11 +2,9 @@
  * they are written: a character device 0:0 is "deleted", user.overlay.opaque=y on a directory hides the lower one. */
 #include "commands.h"
 #include "common.h"
-#include "suspect.h"
 #include "tree.h"
 #include "fault.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -18,7 +16,7 @@
 
 struct layers {
     struct text out;
-    bool with_git;
+    bool with_git, with_stat;
     uint64_t seen;
 };
 
@@ -33,7 +31,14 @@ static char type_of(const struct statx *stat) {
     return S_ISREG(stat->stx_mode)   ? 'f'
            : S_ISLNK(stat->stx_mode) ? 'l'
            : S_ISDIR(stat->stx_mode) ? 'd'
-                                     : 'o';
+           : S_ISFIFO(stat->stx_mode) ? 'p'
+           : S_ISSOCK(stat->stx_mode) ? 's'
+                                      : 'o';
+}
+
+/* Neither a regular file, nor a link, nor a directory. */
+static bool is_special(const struct statx *stat) {
+    return !S_ISREG(stat->stx_mode) && !S_ISLNK(stat->stx_mode) && !S_ISDIR(stat->stx_mode);
 }
 
 static bool look(int directory, const char *name, struct statx *stat) {
@@ -46,10 +51,10 @@ static bool is_whiteout(const struct statx *stat) {
 }
 
 static void tell(struct layers *layers, char code, const struct statx *stat, const char *path) {
-    text_format(&layers->out, "%c %c %o %llu %llu %lld %lld ", code, type_of(stat), stat->stx_mode & 07777u,
+    text_format(&layers->out, "%c %c %o %llu %llu %lld %lld %lld ", code, type_of(stat), stat->stx_mode & 07777u,
                 (unsigned long long)stat->stx_size, (unsigned long long)stat->stx_ino,
                 (long long)(stat->stx_mask & STATX_BTIME ? NANOSECONDS(stat->stx_btime) : 0),
-                (long long)NANOSECONDS(stat->stx_ctime));
+                (long long)NANOSECONDS(stat->stx_ctime), (long long)NANOSECONDS(stat->stx_mtime));
     text_bytes(&layers->out, path, strlen(path) + 1);
 }
 
@@ -117,7 +122,7 @@ static void tell_all(struct layers *layers, char code, int at, const char *name,
     }
     layers->seen++;
     if (!S_ISDIR(stat.stx_mode)) {
-        if (type_of(&stat) != 'o') {
+        if (layers->with_stat || !is_special(&stat)) {
             tell(layers, code, &stat, path);
         }
         return;
@@ -181,6 +186,16 @@ static bool same_target(int left_directory, int right_directory, const char *nam
     return a >= 0 && a == b && memcmp(left, right, (size_t)a) == 0;
 }
 
+static bool has_other_time(const struct layers *layers, const struct statx *upper, const struct statx *lower) {
+    return layers->with_stat && NANOSECONDS(upper->stx_mtime) != NANOSECONDS(lower->stx_mtime);
+}
+
+/* Of a lower file with other names only this one has come up. */
+static bool has_other_stat(const struct layers *layers, const struct statx *upper, const struct statx *lower) {
+    return has_other_time(layers, upper, lower) ||
+           (layers->with_stat && (upper->stx_nlink > 1 || lower->stx_nlink > 1));
+}
+
 static void check_both(struct layers *layers, const struct level *level, const char *name, const char *path,
                        const struct statx *upper, const struct statx *lower) {
     char type = type_of(upper);
@@ -189,11 +204,15 @@ static void check_both(struct layers *layers, const struct level *level, const c
     } else if (type == 'l') {
         if (!same_target(level->upper, level->lower, name)) {
             tell(layers, 'T', upper, path);
+        } else if (has_other_stat(layers, upper, lower)) {
+            tell(layers, 'S', upper, path);
         }
     } else if (upper->stx_size != lower->stx_size || !same_content(level->upper, level->lower, name)) {
         tell(layers, 'M', upper, path);
     } else if ((upper->stx_mode & 07777) != (lower->stx_mode & 07777)) {
         tell(layers, 'P', upper, path);
+    } else if (has_other_stat(layers, upper, lower)) {
+        tell(layers, 'S', upper, path);
     }
 }
 
@@ -217,6 +236,8 @@ static void walk_directory(struct layers *layers, const struct level *level, con
         }
         if ((upper->stx_mode & 07777) != (lower->stx_mode & 07777)) {
             tell(layers, 'P', upper, path);
+        } else if (has_other_time(layers, upper, lower)) {
+            tell(layers, 'S', upper, path);
         }
         walk(layers, &below);
     }
@@ -251,7 +272,7 @@ static void check_name(struct layers *layers, const struct level *level, const c
         tell_all(layers, 'A', level->upper, name, path);
     } else if (S_ISDIR(upper.stx_mode) && S_ISDIR(lower.stx_mode)) {
         walk_directory(layers, level, name, path, &upper, &lower);
-    } else if (S_ISDIR(upper.stx_mode) || S_ISDIR(lower.stx_mode) || type_of(&upper) == 'o') {
+    } else if (S_ISDIR(upper.stx_mode) || S_ISDIR(lower.stx_mode) || is_special(&upper)) {
         tell_all(layers, 'D', level->lower, name, path);
         tell_all(layers, 'A', level->upper, name, path);
     } else {
@@ -325,11 +346,21 @@ static void send(struct text *out, uint64_t seen, double started) {
     report(&line);
 }
 
+/* The top folder itself is in no listing. */
+static void check_top(struct layers *layers, const struct level *top) {
+    struct statx upper;
+    struct statx lower;
+    if (look(top->upper, ".", &upper) && look(top->lower, ".", &lower) && has_other_time(layers, &upper, &lower)) {
+        tell(layers, 'S', &upper, top->path);
+    }
+}
+
 int overlay_scan_main(int argc, char **argv) {
     static const struct option known[] = {
         {"report-fd", required_argument, NULL, 'r'}, {"lower", required_argument, NULL, 'l'},
         {"upper", required_argument, NULL, 'u'},     {"prefix", required_argument, NULL, 'p'},
-        {"git", no_argument, NULL, 'g'},             {NULL, 0, NULL, 0},
+        {"git", no_argument, NULL, 'g'},             {"stat", no_argument, NULL, 't'},
+        {NULL, 0, NULL, 0},
     };
     double started = monotonic_ms();
     struct layers layers = {0};
@@ -343,83 +374,19 @@ int overlay_scan_main(int argc, char **argv) {
         case 'u': upper = optarg; break;
         case 'p': top.path = optarg; break;
         case 'g': layers.with_git = true; break;
+        case 't': layers.with_stat = true; break;
         default: die(EXIT_USAGE, "arguments", "overlay-scan: unknown option");
         }
     }
     if (!lower || !upper || optind != argc) {
-        die(EXIT_USAGE, "arguments", "usage: overlay-scan --lower DIR --upper DIR [--prefix PATH] [--git]");
+        die(EXIT_USAGE, "arguments", "usage: overlay-scan --lower DIR --upper DIR [--prefix PATH] [--git] [--stat]");
     }
     fault_verb("overlay-scan");
     want_descriptors(1 << 16); /* two per level of the tree */
     top.lower = open_layer(lower);
     top.upper = open_layer(upper);
+    check_top(&layers, &top);
     walk(&layers, &top);
     send(&layers.out, layers.seen, started);
-    return 0;
-}
-
-/* suspects: files that may hold secrets by their names, below a directory that is not cloned. */
-
-/* What is unreadable for us is so inside too. After any other error nothing is known of what is there. */
-static void check_shut(const char *path) {
-    if (errno != EACCES && errno != EPERM && errno != ENOENT && errno != ENOTDIR && errno != ELOOP) {
-        die_errno(EXIT_FAILED, "look-for-secrets", "cannot look for secrets in %s", *path ? path : "the top folder");
-    }
-}
-
-static void find_suspects(struct text *out, int at, const char *path, uint64_t *seen) {
-    struct listing listing = {0};
-    if (FS(list_directory(at, &listing)) != 0) {
-        check_shut(path);
-        return;
-    }
-    const char *slash = strrchr(path, '/');
-    for (size_t i = 0; i < listing.count; i++) {
-        const struct listing_item *item = &listing.items[i];
-        int fd = -1;
-        ++*seen;
-        if (item->type == DT_DIR || item->type == DT_UNKNOWN) {
-            fd = open_directory(at, item->name);
-            if (fd < 0) {
-                check_shut(item->name);
-            }
-        }
-        if (fd < 0 && (item->type == DT_DIR || !suspect_name(slash ? slash + 1 : path, item->name))) {
-            continue;
-        }
-        char *below = join(path, item->name);
-        if (strlen(below) > LONGEST_PATH) {
-            errno = ENAMETOOLONG;
-            check_shut(path);
-        }
-        if (fd >= 0) {
-            find_suspects(out, fd, below, seen);
-            close(fd);
-        } else {
-            text_bytes(out, below, strlen(below) + 1);
-        }
-        free(below);
-    }
-    listing_free(&listing);
-}
-
-int suspects_main(int argc, char **argv) {
-    static const struct option known[] = {{"report-fd", required_argument, NULL, 'r'}, {NULL, 0, NULL, 0}};
-    double started = monotonic_ms();
-    struct text out = {0};
-    uint64_t seen = 0;
-    for (int code; (code = getopt_long(argc, argv, "", known, NULL)) != -1;) {
-        if (code != 'r') {
-            die(EXIT_USAGE, "arguments", "usage: suspects DIR");
-        }
-        report_fd = (int)parse_number(optarg, 0, 1 << 20, "--report-fd");
-    }
-    if (optind + 1 != argc) {
-        die(EXIT_USAGE, "arguments", "usage: suspects DIR");
-    }
-    fault_verb("suspects");
-    want_descriptors(1 << 16); /* one per level of the tree */
-    find_suspects(&out, open_layer(argv[optind]), "", &seen);
-    send(&out, seen, started);
     return 0;
 }

@@ -34,9 +34,9 @@ static char *join(const char *directory, const char *name, size_t length) {
 }
 
 static void tell(struct scan_worker *worker, char code, const struct found *found, const char *path) {
-    text_format(&worker->out, "%c %c %o %llu %llu %lld %lld ", code, found->type, found->mode,
-                (unsigned long long)found->size, (unsigned long long)found->ino, (long long)found->btime,
-                (long long)found->ctime);
+    text_format(&worker->out, "%c %c %o %llu %llu %lld %lld %lld ", code, found->kind ? found->kind : found->type,
+                found->mode, (unsigned long long)found->size, (unsigned long long)found->ino, (long long)found->btime,
+                (long long)found->ctime, (long long)found->mtime);
     text_bytes(&worker->out, path, strlen(path) + 1);
 }
 
@@ -46,7 +46,8 @@ static struct found base_of(const struct manifest_entry *entry) {
                           .size = entry->size,
                           .ino = entry->shadow_ino,
                           .ctime = entry->shadow_ctime,
-                          .btime = entry->shadow_btime};
+                          .btime = entry->shadow_btime,
+                          .mtime = entry->mtime};
 }
 
 static bool is_git(const struct scan *scan, const char *name, size_t length) {
@@ -57,7 +58,7 @@ static bool is_git(const struct scan *scan, const char *name, size_t length) {
 static void tell_deleted(struct spot *spot, uint32_t index, const char *path) {
     struct scan *scan = spot->scan;
     const struct manifest_entry *entry = entry_of(scan, index);
-    if (entry->flags & ENTRY_ABSENT) {
+    if (entry->flags & ENTRY_ABSENT && !(scan->with_stat && entry->type == TYPE_OTHER)) {
         return;
     }
     if (entry->type != TYPE_DIRECTORY || entry->child_count == 0) {
@@ -84,6 +85,12 @@ static void push(struct scan *scan, uint32_t index, bool same, const char *path)
     pool_push(&scan->pool, piece);
 }
 
+/* The same content under another time, or under an inode that may have other names than the base's. */
+static bool has_other_stat(const struct scan *scan, const struct manifest_entry *entry, const struct found *found) {
+    return scan->with_stat &&
+           (found->mtime != entry->mtime || found->ino != entry->shadow_ino || found->links > 1);
+}
+
 static void check_file(struct spot *spot, const struct manifest_entry *entry, const struct found *found,
                        const char *name, const char *path) {
     if (found->ino == entry->shadow_ino && found->ctime == entry->shadow_ctime && found->size == entry->size) {
@@ -94,6 +101,8 @@ static void check_file(struct spot *spot, const struct manifest_entry *entry, co
         tell(spot->worker, answer, found, path);
     } else if (found->mode != entry->mode) {
         tell(spot->worker, 'P', found, path);
+    } else if (has_other_stat(spot->scan, entry, found)) {
+        tell(spot->worker, 'S', found, path);
     }
 }
 
@@ -107,6 +116,8 @@ static void check_link(struct spot *spot, const struct manifest_entry *entry, co
     if (length < 0 || (uint64_t)length != entry->size ||
         memcmp(target, spot->scan->manifest.names + entry->pack_offset, entry->size) != 0) {
         tell(spot->worker, 'T', found, path);
+    } else if (has_other_stat(spot->scan, entry, found)) {
+        tell(spot->worker, 'S', found, path);
     }
     free(target);
 }
@@ -114,7 +125,7 @@ static void check_link(struct spot *spot, const struct manifest_entry *entry, co
 static void tell_added(struct spot *spot, const struct found *found, const char *path) {
     if (found->type == TYPE_DIRECTORY) {
         push(spot->scan, NOT_IN_BASE, false, path);
-    } else if (found->type != TYPE_OTHER) {
+    } else if (found->type != TYPE_OTHER || spot->scan->with_stat) {
         tell(spot->worker, 'A', found, path);
     }
 }
@@ -138,6 +149,8 @@ static void check_entry(struct spot *spot, uint32_t index, const struct found *f
     } else if (!(entry->flags & ENTRY_MOUNT)) {
         if (found->mode != entry->mode) {
             tell(spot->worker, 'P', found, path);
+        } else if (spot->scan->with_stat && found->mtime != entry->mtime) {
+            tell(spot->worker, 'S', found, path);
         }
         bool same = found->ino == entry->shadow_ino && found->device == spot->scan->device;
         if (!same || !spot->scan->marks || spot->scan->marks[index]) {
@@ -157,12 +170,15 @@ static bool look(int directory, const char *name, struct found *found) {
                 : S_ISLNK(stat.stx_mode) ? TYPE_LINK
                 : S_ISDIR(stat.stx_mode) ? TYPE_DIRECTORY
                                          : TYPE_OTHER,
+        .kind = S_ISFIFO(stat.stx_mode) ? KIND_FIFO : S_ISSOCK(stat.stx_mode) ? KIND_SOCKET : 0,
         .mode = stat.stx_mode & 07777,
         .size = stat.stx_size,
+        .links = stat.stx_nlink,
         .ino = stat.stx_ino,
         .device = makedev(stat.stx_dev_major, stat.stx_dev_minor),
         .ctime = NANOSECONDS(stat.stx_ctime),
         .btime = stat.stx_mask & STATX_BTIME ? NANOSECONDS(stat.stx_btime) : 0,
+        .mtime = NANOSECONDS(stat.stx_mtime),
     };
     return true;
 }
@@ -276,7 +292,10 @@ static void work(void *context, unsigned thread, void *argument) {
         if (piece->index == NOT_IN_BASE && listing.count == 0) {
             struct stat stat;
             if (fstat(spot.directory, &stat) == 0) {
-                struct found found = {.type = TYPE_DIRECTORY, .mode = stat.st_mode & 07777, .ino = stat.st_ino};
+                struct found found = {.type = TYPE_DIRECTORY,
+                                      .mode = stat.st_mode & 07777,
+                                      .ino = stat.st_ino,
+                                      .mtime = NANOSECONDS(stat.st_mtim)};
                 tell(spot.worker, 'A', &found, piece->path);
             }
         }
@@ -311,7 +330,7 @@ static unsigned parse_options(struct scan *scan, int argc, char **argv) {
         {"shadow", required_argument, NULL, 's'},    {"host", required_argument, NULL, 'h'},
         {"base", required_argument, NULL, 'b'},      {"threads", required_argument, NULL, 'j'},
         {"git", no_argument, NULL, 'g'},             {"snapshot", no_argument, NULL, 'n'},
-        {NULL, 0, NULL, 0},
+        {"stat", no_argument, NULL, 't'},            {NULL, 0, NULL, 0},
     };
     bool snapshot = false;
     const char *manifest = NULL;
@@ -327,11 +346,12 @@ static unsigned parse_options(struct scan *scan, int argc, char **argv) {
         case 'j': threads = (unsigned)parse_number(optarg, 1, 8, "--threads"); break;
         case 'g': scan->with_git = true; break;
         case 'n': snapshot = true; break;
+        case 't': scan->with_stat = true; break;
         default: die(EXIT_USAGE, "arguments", "scan: unknown option");
         }
     }
     if (!manifest || !shadow || optind != argc) {
-        die(EXIT_USAGE, "arguments", "usage: scan --manifest FILE --shadow DIR [--base DIR] [--host DIR] [--git] [--snapshot]");
+        die(EXIT_USAGE, "arguments", "usage: scan --manifest FILE --shadow DIR [--base DIR] [--host DIR] [--git] [--snapshot] [--stat]");
     }
     scan->shadow = open_optional(shadow, "open-shadow");
     manifest_open(&scan->manifest, manifest);
@@ -341,6 +361,14 @@ static unsigned parse_options(struct scan *scan, int argc, char **argv) {
         scan->marks = scan_changed(&scan->manifest, scan->shadow);
     }
     return threads;
+}
+
+/* The top folder itself is in no listing. */
+static void check_top(struct scan *scan) {
+    struct found found;
+    if (scan->with_stat && look(scan->shadow, ".", &found) && found.mtime != entry_of(scan, 0)->mtime) {
+        tell(&scan->workers[0], 'S', &found, "");
+    }
 }
 
 int scan_main(int argc, char **argv) {
@@ -361,6 +389,7 @@ int scan_main(int argc, char **argv) {
         scan.workers[i].left = must_alloc(COMPARE_BUFFER);
         scan.workers[i].right = must_alloc(COMPARE_BUFFER);
     }
+    check_top(&scan);
     push(&scan, 0, true, "");
     pool_run(&scan.pool, threads);
     for (unsigned i = 0; i < threads; i++) {

@@ -25,7 +25,7 @@ struct scan_worker {
 struct scan {
     struct manifest manifest;
     int shadow, host, base;
-    bool with_git;
+    bool with_git, with_stat;
     uint8_t *marks; /* of records, bits of enum mark; NULL when everything is looked at */
     uint64_t device; /* of the shadow */
     atomic_bool stop;
@@ -44,11 +44,14 @@ struct spot {
     bool deep;        /* it was told that it has paths too long for a record */
 };
 
+/* What a file that is neither regular, link nor directory is told as; any other one is TYPE_OTHER. */
+enum { KIND_FIFO = 'p', KIND_SOCKET = 's' };
+
 struct found {
-    char type;
-    unsigned mode;
+    char type, kind;
+    unsigned mode, links;
     uint64_t size, ino, device;
-    int64_t ctime, btime;
+    int64_t ctime, btime, mtime;
 };
 
 enum mark { HAS_CHANGED = 1, CHANGED_BELOW = 2 };

@@ -163,3 +163,18 @@ describe("fork: a tree too large to be copied", () => {
     }
   });
 });
+describe("fork: a snapshot of what is not on btrfs", () => {
+  it("is refused in words that say so, and what to take", async () => {
+    using fixture = new ForkFixture();
+    const abilities = await abilitiesOf(fixture.nativePath, fixture.home);
+    if (abilities.subvolume === true) return; // the temporary files are on btrfs
+    fixture.write("a.txt", "a\n");
+    await assert.rejects(fixture.fork("snapshot"), {
+      code: "backend-unavailable",
+      message: `the backend snapshot cannot be used here: ${JSON.stringify(fixture.workspace)} is not on btrfs`,
+      fix: "take --backend auto",
+    });
+    const left = readdirSync(path.join(fixture.home, "transactions/t1"));
+    assert.deepEqual(left.sort(), ["door", "state"]);
+  });
+});

@@ -148,7 +148,11 @@ if (place !== undefined)
     it("tells that it cannot be made, and leaves nothing, where the workspace is no subvolume", async () => {
       using placed = new PlacedFixture({ name: place.name, backend: "clone", filesystem: "btrfs" });
       placed.fixture.write("a.txt", "a\n");
-      await assert.rejects(placed.fixture.fork("snapshot"), /backend snapshot cannot be used/);
+      await assert.rejects(placed.fixture.fork("snapshot"), {
+        code: "backend-unavailable",
+        message: /is a plain folder of btrfs and not a subvolume/,
+        fix: /--backend auto.*`btrfs subvolume create`/,
+      });
       assert.deepEqual(readdirSync(path.join(placed.fixture.home, "transactions/t1")).sort(), [
         "door",
         "state",

@@ -26,7 +26,7 @@ describe("the resident native program", () => {
       .toString()
       .split("\0")
       .filter((record) => record !== "")
-      .map((record) => record.split(" ").slice(7).join(" "))
+      .map((record) => record.split(" ").slice(8).join(" "))
       .sort();
 
   it("answers many that are asked at once, each with its own", async () => {

@@ -12,43 +12,10 @@ import {
 } from "node:fs";
 import path from "node:path";
 import fc from "fast-check";
-import { savepoints } from "../../src/node/fork/savepoints.ts";
-import type { Savepoint } from "../../src/runtime/ports.ts";
-import { ForkFixture, git, type ForkedFixture } from "../support/forkFixture.ts";
+import { ForkFixture, git } from "../support/forkFixture.ts";
 import { HeldOverlays } from "../support/heldOverlays.ts";
+import { Points } from "../support/savePoints.ts";
 import { actOn, randomRuns, type Seen, someEdit, someTree } from "../support/treeOracle.ts";
-
-class Points {
-  readonly #fixture: ForkFixture;
-  readonly #forked: ForkedFixture;
-  readonly #port: ReturnType<typeof savepoints>;
-
-  constructor(fixture: ForkFixture, forked: ForkedFixture) {
-    this.#fixture = fixture;
-    this.#forked = forked;
-    this.#port = savepoints({ nativePath: fixture.nativePath });
-  }
-
-  take(name?: string): Promise<Savepoint | undefined> {
-    const { fork, paths } = this.#forked;
-    return this.#port.take(fork, this.#fixture.workspace, paths, {
-      at: "2026-01-01T00:00:00.000Z",
-      name,
-    });
-  }
-
-  restore(to: string, hostView?: string): Promise<Savepoint> {
-    const { fork, paths } = this.#forked;
-    const options = { at: "2026-01-02T00:00:00.000Z", to, hostView };
-    return this.#port.restore(fork, this.#fixture.workspace, paths, options);
-  }
-
-  list(): readonly string[] {
-    return this.#port
-      .list(this.#forked.paths)
-      .map((one) => `${one.savepoint} ${one.files} ${one.name ?? "-"}`);
-  }
-}
 
 describe("fork: savepoints", () => {
   it("keep what was installed, however deep, and what a process has died over", async () => {

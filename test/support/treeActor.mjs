@@ -1,5 +1,5 @@
-// Plays the agent on a tree, and then looks at it with eyes of its own. Reads {"root","edits"} as JSON from standard input,
-// writes [[path, line], …] to standard output. An edit that the filesystem refuses is left out, as a program would.
+// Plays the agent on a tree, and then looks at it with eyes of its own. Reads {"root","edits","exact"} as JSON from standard input,
+// writes [[path, line], …] to standard output; exactly, also times, the names of an inode, FIFOs and sockets. An edit that the filesystem refuses is left out, as a program would.
 //   node treeActor.mjs                                       on root as it is
 //   node treeActor.mjs AT LOWER UPPER WORK [AT …]            in a mount namespace, with these overlays mounted first
 import { execFileSync } from "node:child_process";
@@ -33,7 +33,7 @@ function textOf(bytes) {
   return text;
 }
 
-const { root, edits } = JSON.parse(fs.readFileSync(0, "utf8"));
+const { root, edits, exact = false } = JSON.parse(fs.readFileSync(0, "utf8"));
 const layers = process.argv.slice(2);
 for (let i = 0; i < layers.length; i += 4) {
   const [at, lower, upper, work] = layers.slice(i, i + 4);
@@ -58,6 +58,8 @@ function target(path) {
     if (!at.startsWith(`${Buffer.from(root).toString("latin1")}/`))
       throw Object.assign(new Error("leads out"), { code: "EXDEV" });
   }
+  if (fs.statSync(place(path), { throwIfNoEntry: false })?.isFIFO() === true)
+    throw Object.assign(new Error("nobody reads it"), { code: "ENXIO" });
   return place(path);
 }
 
@@ -70,17 +72,31 @@ const acts = {
   chmod: ({ path, mode }) => fs.chmodSync(place(path), mode | lookable(place(path))),
   rename: ({ path, to }) => fs.renameSync(place(path), place(to)),
   link: ({ path, to }) => fs.linkSync(place(path), place(to)),
+  fifo: ({ path }) => {
+    if (fs.lstatSync(place(path), { throwIfNoEntry: false }) !== undefined) return;
+    if (!/[\uD800-\uDFFF]/u.test(path))
+      execFileSync("mkfifo", ["--", path], { cwd: root, stdio: "ignore" });
+  },
   touch: ({ path }) => fs.utimesSync(place(path), 1, 1),
 };
 for (const edit of edits) {
   try {
     acts[edit.act](edit);
   } catch (error) {
-    if (typeof error.code !== "string") throw error;
+    if (typeof error.code !== "string" && typeof error.status !== "number") throw error;
   }
 }
 
 const found = [];
+const inodes = new Map();
+function tell(path, file, line) {
+  found.push([path, line]);
+  if (!exact) return;
+  const stat = fs.lstatSync(file, { bigint: true });
+  const inode = stat.isDirectory() ? path : `${stat.dev} ${stat.ino}`;
+  inodes.set(inode, [...(inodes.get(inode) ?? []), found.length - 1]);
+  found.at(-1)[1] += ` ${stat.mtimeNs}`;
+}
 function look(directory, prefix) {
   for (const name of fs.readdirSync(directory, { encoding: "buffer" })) {
     if (name.toString("latin1") === ".git") continue;
@@ -88,16 +104,22 @@ function look(directory, prefix) {
     const path = prefix + textOf(name);
     const stat = fs.lstatSync(file);
     const mode = (stat.mode & 0o7777).toString(8);
-    if (stat.isSymbolicLink()) found.push([path, `l ${textOf(fs.readlinkSync(file, "buffer"))}`]);
+    if (stat.isSymbolicLink()) tell(path, file, `l ${textOf(fs.readlinkSync(file, "buffer"))}`);
     else if (stat.isDirectory()) {
       const empty = fs.readdirSync(file).length === 0;
-      found.push([path, `d ${mode} ${empty ? "empty" : "full"}`]);
+      tell(path, file, `d ${mode} ${empty ? "empty" : "full"}`);
       look(file, `${path}/`);
     } else if (stat.isFile()) {
       const hash = createHash("sha256").update(fs.readFileSync(file)).digest("hex");
-      found.push([path, `f ${mode} ${hash}`]);
-    }
+      tell(path, file, `f ${mode} ${hash}`);
+    } else if (exact)
+      tell(path, file, `${stat.isFIFO() ? "p" : stat.isSocket() ? "s" : "o"} ${mode}`);
   }
 }
+if (exact) tell("", Buffer.from(root), "d");
 look(Buffer.from(root), "");
+for (const names of inodes.values()) {
+  const group = names.map((index) => found[index][0]);
+  if (names.length > 1) for (const index of names) found[index][1] += ` = ${group.join(" = ")}`;
+}
 process.stdout.write(JSON.stringify(found));

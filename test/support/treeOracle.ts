@@ -6,7 +6,16 @@ import type { Fork } from "../../src/runtime/ports.ts";
 /** One thing that a program does to a tree. */
 export interface TreeEdit {
   readonly act:
-    "write" | "append" | "remove" | "mkdir" | "symlink" | "chmod" | "rename" | "link" | "touch";
+    | "write"
+    | "append"
+    | "remove"
+    | "mkdir"
+    | "symlink"
+    | "chmod"
+    | "rename"
+    | "link"
+    | "touch"
+    | "fifo";
   readonly path: string;
   readonly to?: string;
   readonly content?: string;
@@ -29,6 +38,7 @@ export function actOn(
   root: string,
   edits: readonly TreeEdit[],
   overlays: Fork["overlays"] = [],
+  exact = false,
 ): Seen {
   const layers = overlays.flatMap(({ at, lower, upper, work }) => [
     path.join(root, at),
@@ -40,9 +50,18 @@ export function actOn(
   const own = process.getuid?.() === 0 ? ["-m"] : ["-Um", "--map-current-user", "--keep-caps"];
   const argv = layers.length === 0 ? node : ["unshare", ...own, ...node];
   const [program = "", ...args] = argv;
-  const input = JSON.stringify({ root, edits });
+  const input = JSON.stringify({ root, edits, exact });
   const output = execFileSync(program, args, { input, encoding: "utf8", maxBuffer: 1 << 28 });
   return new Map(JSON.parse(output) as [string, string][]);
+}
+
+/** The same, and the look also tells times, which names are one file, FIFOs and sockets. */
+export function actExactly(
+  root: string,
+  edits: readonly TreeEdit[],
+  overlays: Fork["overlays"] = [],
+): Seen {
+  return actOn(root, edits, overlays, true);
 }
 
 /** What changed between two looks, in the words of a change set, renames as a deletion and an addition. */
@@ -97,6 +116,16 @@ export const someEdit: fc.Arbitrary<TreeEdit> = fc.oneof(
   fc.record({ act: fc.constant("rename" as const), path: somePath, to: somePath }),
   fc.record({ act: fc.constant("link" as const), path: somePath, to: somePath }),
   fc.record({ act: fc.constant("touch" as const), path: somePath }),
+);
+
+/** Also what no commit carries, and hard links more often. */
+export const someEditOfAnyKind: fc.Arbitrary<TreeEdit> = fc.oneof(
+  { weight: 6, arbitrary: someEdit },
+  { weight: 1, arbitrary: fc.record({ act: fc.constant("fifo" as const), path: somePath }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ act: fc.constant("link" as const), path: somePath, to: somePath }),
+  },
 );
 
 /** Edits that build a tree from nothing: directories first. */

@@ -5,13 +5,14 @@ import {
   copyFileSync,
   fchmodSync,
   fstatSync,
-  futimesSync,
+  linkSync,
   lstatSync,
   mkdirSync,
   openSync,
   readdirSync,
   renameSync,
   rmdirSync,
+  rmSync,
   symlinkSync,
   unlinkSync,
 } from "node:fs";
@@ -94,12 +95,11 @@ export class BeneathWriter {
   }
 
   /** Copies a file of ours there; blocks are shared where they can be. */
-  putFile(path: string, source: string, mode: number, mtimeMs?: number): void {
+  putFile(path: string, source: string, mode: number): void {
     this.#with(path, (place, beside) => {
       copyFileSync(source, beside, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
       const fd = openSync(beside, constants.O_RDWR | constants.O_NOFOLLOW);
       try {
-        if (mtimeMs !== undefined) futimesSync(fd, mtimeMs / 1000, mtimeMs / 1000);
         fchmodSync(fd, mode);
       } finally {
         closeSync(fd);
@@ -115,14 +115,22 @@ export class BeneathWriter {
     });
   }
 
-  /** Not of a symbolic link, which has no mode of its own. */
-  setMode(path: string, mode: number): void {
-    this.#with(path, (place) => {
-      if (lstatSync(place).isSymbolicLink()) return;
-      const fd = openSync(place, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-      fchmodSync(fd, mode);
-      closeSync(fd);
-    });
+  /** Makes the file (or link) at `first` stand there too. False where the filesystem does not let that be. */
+  putName(path: string, first: string): boolean {
+    const above = this.#open(first, false);
+    if (above === undefined) return false;
+    let made = false;
+    try {
+      this.#with(path, (place, beside) => {
+        made = link(inside(above, lastOf(first)), beside);
+        if (!made) return;
+        renameSync(beside, place);
+        rmSync(beside, { force: true }); // which is left where both are names of one file already
+      });
+    } finally {
+      closeSync(above);
+    }
+    return made;
   }
 
   #with(path: string, use: (place: Buffer, beside: Buffer) => void): void {
@@ -156,6 +164,25 @@ export class BeneathWriter {
       }
     }
     return at;
+  }
+}
+
+/** On another filesystem, with too many names, of somebody else, or of none that has names: there is no further one. */
+const unlinkable: ReadonlySet<string> = new Set([
+  "EXDEV",
+  "EMLINK",
+  "EPERM",
+  "EOPNOTSUPP",
+  "ENOENT",
+]);
+
+function link(from: Buffer, to: Buffer): boolean {
+  try {
+    linkSync(from, to);
+    return true;
+  } catch (error) {
+    if (unlinkable.has(codeOf(error))) return false;
+    throw error;
   }
 }
 

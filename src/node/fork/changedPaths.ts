@@ -18,6 +18,7 @@ function kindOf(record: ScanRecord, reader: Reader): ChangedPath["change"] {
       return reader.baseHasDirectory(record.path) ? "modified" : "added";
     case "M":
     case "U":
+    case "S":
     case "E":
     case "O":
       return "modified";
@@ -25,7 +26,7 @@ function kindOf(record: ScanRecord, reader: Reader): ChangedPath["change"] {
 }
 
 function typeOf(record: ScanRecord): "file" | "symlink" | "directory" {
-  return record.type === "other" ? "file" : record.type;
+  return record.type === "directory" || record.type === "symlink" ? record.type : "file";
 }
 
 function sideOf(record: ScanRecord, ignored: ReadonlySet<string>): RenameSide {

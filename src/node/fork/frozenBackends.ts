@@ -1,4 +1,4 @@
-import { mkdirSync, rmdirSync } from "node:fs";
+import { mkdirSync, rmdirSync, statfsSync, statSync } from "node:fs";
 import path from "node:path";
 import { Failure, messageOf } from "../../base/errors.ts";
 import type { Backend } from "./backend.ts";
@@ -8,6 +8,9 @@ import { listTree } from "./listing.ts";
 import { mountsBelow } from "./mounts.ts";
 import type { ForkAbilities } from "./probeForks.ts";
 
+const btrfsMagic = 0x9123683en; // BTRFS_SUPER_MAGIC
+const topOfSubvolume = 256n; // BTRFS_FIRST_FREE_OBJECTID
+
 /** A btrfs snapshot of the workspace, which must be a subvolume: one to write in, one that stays as the base. */
 export const snapshotBackend: Backend = async (context) => {
   const inside = mountsBelow(context.workspace);
@@ -16,7 +19,7 @@ export const snapshotBackend: Backend = async (context) => {
   const baseTree = path.join(context.place, "base-tree");
   const counts = await listTree(context, baseTree).catch((error: unknown) => {
     const isFrozen = !(error instanceof Failure && error.code === "native-clone-freeze");
-    throw isFrozen ? error : unavailable("snapshot", messageOf(error));
+    throw isFrozen ? error : unfrozen(context.workspace, error);
   });
   return {
     overlays: [],
@@ -58,11 +61,23 @@ export function overlayBackend(abilities: ForkAbilities): Backend {
   };
 }
 
-function unavailable(backend: string, reason: string): Failure {
-  return new Failure(
-    "failed",
-    "backend-unavailable",
-    `the backend ${backend} cannot be used here: ${reason}`,
-    "take --backend auto",
-  );
+function unavailable(backend: string, reason: string, fix = "take --backend auto"): Failure {
+  const message = `the backend ${backend} cannot be used here: ${reason}`;
+  return new Failure("failed", "backend-unavailable", message, fix);
+}
+
+/** Why no snapshot could be made, in other words than the system's "Invalid argument". */
+function unfrozen(workspace: string, error: unknown): Failure {
+  const { type } = statfsSync(workspace, { bigint: true });
+  const { ino, uid } = statSync(workspace, { bigint: true });
+  const told = JSON.stringify(workspace);
+  if (type !== btrfsMagic) return unavailable("snapshot", `${told} is not on btrfs`);
+  if (ino !== topOfSubvolume) {
+    const fix = `take --backend auto, or make the folder a subvolume: move it away, \`btrfs subvolume create\` it anew, and move back what was in it`;
+    const reason = `${told} is a plain folder of btrfs and not a subvolume, and only subvolumes can be snapshotted`;
+    return unavailable("snapshot", reason, fix);
+  }
+  if (uid !== BigInt(process.getuid?.() ?? 0) && process.getuid?.() !== 0)
+    return unavailable("snapshot", `the subvolume ${told} is another user's`);
+  return unavailable("snapshot", messageOf(error));
 }

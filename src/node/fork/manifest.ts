@@ -25,6 +25,8 @@ export interface ManifestEntry {
   /** Where the content is saved. */
   readonly saved?: { readonly pack: number; readonly offset: number };
   readonly target?: string;
+  /** Other entries have the same inode; of a listing it is said of secrets only. */
+  readonly linked: boolean;
   /** A directory that an overlay covers. */
   readonly mount: boolean;
   /** A file whose attributes were taken from an earlier listing: they may have changed before this one began. */
@@ -95,12 +97,13 @@ function reading<T>(file: string, use: (fd: number) => T): T {
 export class Manifest {
   readonly #bytes: LazyBytes;
   readonly #count: number;
-  readonly #names: number;
+  readonly #texts: number;
+  #names: ReadonlyMap<bigint, readonly number[]> | undefined;
 
   private constructor(bytes: LazyBytes) {
     this.#bytes = bytes;
     this.#count = Number(bytes.with(8, 8).readBigUInt64LE(8));
-    this.#names = headerBytes + this.#count * recordBytes;
+    this.#texts = headerBytes + this.#count * recordBytes;
   }
 
   /** One that is held already is given again: a manifest that exists is whole and never written again. */
@@ -225,10 +228,38 @@ export class Manifest {
     for (const [inode, names] of wanted) byInode.set(inode, names);
   }
 
+  /** Paths of the entries whose inode in the shadow this is; `listed` as in {@link suspects}. */
+  namesOf(inode: bigint, listed: boolean): readonly string[] {
+    this.#names ??= this.#namesByInode(listed ? undefined : this.#noted());
+    return (this.#names.get(inode) ?? []).map((index) => this.#path(index));
+  }
+
+  /** The entries of every inode that has several, of those at `among` or of all. */
+  #namesByInode(among: readonly number[] | undefined): ReadonlyMap<bigint, readonly number[]> {
+    const first = new Map<bigint, number>();
+    const several = new Map<bigint, number[]>();
+    const count = among?.length ?? this.#count;
+    for (let i = 0; i < count; i++) {
+      const index = among?.[i] ?? i;
+      const { type, absent } = this.#kind(index);
+      if (absent || (type !== "file" && type !== "symlink")) continue;
+      const inode = this.#record(index).readBigUInt64LE(72);
+      const other = first.get(inode);
+      if (other === undefined) first.set(inode, index);
+      else several.set(inode, [...(several.get(inode) ?? [other]), index]);
+    }
+    return several;
+  }
+
   #isSuspect(index: number, type: EntryType): boolean {
+    const { [29]: flags = 0 } = this.#record(index);
+    const kind = this.#kind(index);
+    return (flags & flag.suspect) !== 0 && !kind.absent && kind.type === type;
+  }
+
+  #kind(index: number): { readonly type: EntryType | undefined; readonly absent: boolean } {
     const { [28]: code = 0, [29]: flags = 0 } = this.#record(index);
-    const isHere = (flags & flag.suspect) !== 0 && (flags & flag.absent) === 0;
-    return isHere && types[String.fromCharCode(code)] === type;
+    return { type: types[String.fromCharCode(code)], absent: (flags & flag.absent) !== 0 };
   }
 
   /** Every entry but the root, parents first. */
@@ -240,7 +271,7 @@ export class Manifest {
   /** Numbers of the entries that a fork asks for. */
   #noted(): readonly number[] {
     const header = this.#bytes.with(0, headerBytes);
-    const start = this.#names + Number(header.readBigUInt64LE(16));
+    const start = this.#texts + Number(header.readBigUInt64LE(16));
     const count = Number(header.readBigUInt64LE(48));
     const bytes = this.#bytes.with(start, count * 4);
     return Array.from({ length: count }, (_, i) => bytes.readUInt32LE(start + i * 4));
@@ -263,7 +294,7 @@ export class Manifest {
   }
 
   #text(offset: number, length: number): Buffer {
-    const start = this.#names + offset;
+    const start = this.#texts + offset;
     return this.#bytes.with(start, length).subarray(start, start + length);
   }
 
@@ -309,6 +340,7 @@ export class Manifest {
       },
       ...((flags & flag.saved) !== 0 && { saved: { pack: record.readUInt16LE(30), offset } }),
       ...(type === "symlink" && { target: decodePath(this.#text(offset, size)) }),
+      linked: (flags & flag.linked) !== 0,
       mount: (flags & flag.mount) !== 0,
       absent: (flags & flag.absent) !== 0,
       earlier: type === "file" && record.readBigUInt64LE(104) === lookedEarlier,

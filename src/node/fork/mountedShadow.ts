@@ -39,6 +39,7 @@ interface Part {
  * process takes away. When no sandbox runs, the layers are mounted for the time of the writing.
  */
 export class MountedShadow {
+  readonly #root: string;
   readonly #tree: Beneath;
   readonly #writer: BeneathWriter;
   readonly #parts: readonly Part[];
@@ -50,6 +51,7 @@ export class MountedShadow {
     parts: readonly Part[],
     holder: ChildProcess | undefined,
   ) {
+    this.#root = fork.shadow;
     this.#tree = new Beneath(fork.shadow);
     this.#writer = new BeneathWriter(fork.shadow, nativePath);
     this.#parts = parts;
@@ -89,6 +91,13 @@ export class MountedShadow {
     if (part === undefined) return { tree: this.#tree, writer: this.#writer, at: relative };
     const { tree, writer, prefix } = part;
     return { tree, writer, at: relative.slice(prefix.length) };
+  }
+
+  /** Where what stands at a path is seen, the top of an overlay too: as a path that our own program can open, and one in it. */
+  top(relative: string): { readonly root: string; readonly at: string } {
+    const part = this.#parts.find(({ prefix }) => `${relative}/`.startsWith(prefix));
+    if (part === undefined) return { root: this.#root, at: relative };
+    return { root: `/proc/${process.pid}/fd/${part.fd}`, at: relative.slice(part.prefix.length) };
   }
 
   /** Resolves when nothing of ours holds the mounts any more. */

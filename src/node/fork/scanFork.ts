@@ -8,7 +8,8 @@ import { parseScanRecords, type ScanRecord } from "./scanRecords.ts";
 const deepestShut = 16;
 
 /**
- * Every difference base → shadow, overlays included, in order of path. `.git` only when asked for. Directories of the shadow
+ * Every difference base → shadow, overlays included, in order of path. `.git`, FIFOs, sockets, and what has only another time or
+ * other names with the same inode, are told when everything is asked for. Directories of the shadow
  * that an agent has shut (mode 000) are opened for their owner, and the scan is made again.
  */
 export async function scanFork(
@@ -16,10 +17,10 @@ export async function scanFork(
   fork: Fork,
   workspace: string,
   paths: TransactionPaths,
-  withGit = false,
+  everything = false,
 ): Promise<readonly ScanRecord[]> {
   for (let attempt = 0; ; attempt++) {
-    const records = await scanOnce(nativePath, fork, workspace, paths, withGit);
+    const records = await scanOnce(nativePath, fork, workspace, paths, everything);
     const shut = records.filter(({ code }) => code === "E");
     if (attempt === deepestShut || !shut.some((one) => unlock(fork, one.path))) return records;
   }
@@ -39,23 +40,23 @@ async function scanOnce(
   fork: Fork,
   workspace: string,
   paths: TransactionPaths,
-  withGit: boolean,
+  everything: boolean,
 ): Promise<readonly ScanRecord[]> {
-  const git = withGit ? ["--git"] : [];
+  const all = everything ? ["--git", "--stat"] : [];
   const host = fork.baseTree ?? workspace;
   const whole = fork.overlays.some(({ at }) => at === ".");
   const scans = fork.overlays
-    .filter(({ at }) => withGit || !at.split("/").includes(".git"))
+    .filter(({ at }) => everything || !at.split("/").includes(".git"))
     .map(({ at, lower, upper }) =>
       runNative(nativePath, "overlay-scan", [
-        ...["--lower", lower, "--upper", upper, ...git],
+        ...["--lower", lower, "--upper", upper, ...all],
         ...(at === "." ? [] : ["--prefix", at]),
       ]),
     );
   if (!whole)
     scans.push(
       runNative(nativePath, "scan", [
-        ...["--manifest", fork.manifest, "--shadow", fork.shadow, ...git],
+        ...["--manifest", fork.manifest, "--shadow", fork.shadow, ...all],
         ...(existsSync(paths.base) ? ["--base", paths.base] : []),
         ...(existsSync(host) ? ["--host", host] : []),
         ...(fork.baseTree === undefined ? [] : ["--snapshot"]),
