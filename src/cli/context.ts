@@ -87,6 +87,12 @@ export function stateNameOf(found: FoundTransaction): string {
   return unfinished && liveSupervisor(found.paths.root) === undefined ? "interrupted" : name;
 }
 
+/** Told to whoever watched an agent whose supervisor died. */
+export function interruptedFailure(transaction: string): Failure {
+  const message = `${transaction} was interrupted: its supervisor died, and the agent with it; what it did is kept`;
+  return new Failure("failed", "interrupted", message, `holdfast resume ${transaction}`);
+}
+
 /** A found transaction whose journal could be read. Throws a Failure otherwise. */
 export function readable(found: FoundTransaction): FoundTransaction & {
   readonly state: NonNullable<FoundTransaction["state"]>;

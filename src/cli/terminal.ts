@@ -11,18 +11,21 @@ export interface TerminalOptions {
   readonly onInterrupt: () => void;
 }
 
+/** How a terminal's connection with the agent ended: `lost` when another terminal took over, or the supervisor is gone. */
+export type TerminalEnd = "ended" | "detached" | "lost";
+
 /**
  * Connects this process's standard streams with the agent's, until the agent's output ends or the person detaches with
- * Ctrl-\. Returns true when detached. Raw bytes pass through unchanged.
+ * Ctrl-\. Raw bytes pass through unchanged.
  */
-export async function runTerminal(root: string, options: TerminalOptions): Promise<boolean> {
+export async function runTerminal(root: string, options: TerminalOptions): Promise<TerminalEnd> {
   const socket = await openSocket(root, "terminal.sock");
   const { stdin, stdout, stderr } = process;
   const raw = !options.silent && stdin.isTTY && stdout.isTTY;
-  let detached = false;
+  let how: TerminalEnd = "lost";
   const onInput = (bytes: Buffer): void => {
     if (raw && bytes.includes(detachKey)) {
-      detached = true;
+      how = "detached";
       socket.end();
     } else if (!socket.write(encodeFrame("stdin", bytes))) {
       stdin.pause();
@@ -47,8 +50,10 @@ export async function runTerminal(root: string, options: TerminalOptions): Promi
     await new Promise<void>((resolve, reject) => {
       socket.on("data", (bytes: Buffer) => {
         for (const frame of reader.push(bytes)) {
-          if (frame.type === "end") resolve();
-          else if (options.silent) continue;
+          if (frame.type === "end") {
+            how = "ended";
+            resolve();
+          } else if (options.silent) continue;
           else if (frame.type === "stdout") writeSlowly(stdout, frame.bytes, socket);
           else if (frame.type === "stderr") writeSlowly(stderr, frame.bytes, socket);
         }
@@ -68,7 +73,7 @@ export async function runTerminal(root: string, options: TerminalOptions): Promi
     if ("unref" in stdin) stdin.unref();
     socket.destroy();
   }
-  return detached;
+  return how;
 }
 
 function writeSlowly(

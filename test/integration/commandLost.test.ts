@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, utimesSync } from "node:fs";
 import path from "node:path";
-import { commandWorlds, eventually } from "../support/holdfastCommand.ts";
+import { liveSupervisor } from "../../src/node/state/supervisorLock.ts";
+import { commandWorlds, eventually, type CommandWorld } from "../support/holdfastCommand.ts";
 
 const read = (folder: string, name: string): string =>
   readFileSync(path.join(folder, name), "utf8");
@@ -66,4 +67,36 @@ describe("holdfast, where a hand has been in the state", function () {
       return existsSync(root) ? undefined : true;
     }, "what is left of it to go");
   });
+});
+
+describe("holdfast, where a supervisor was killed", () => {
+  const newWorld = commandWorlds();
+
+  it("who watches an agent whose supervisor is killed is told so, and how to go on", async () => {
+    const world = newWorld({ "a.txt": "a\n" });
+    const running = world.run(["run", "--", "sh", "-c", "echo work > work.txt; exec sleep 600"]);
+    const transaction = await eventually(async () => {
+      const entries = await world.entries().catch(() => []);
+      const ready = entries.some((one) => one.kind === "process.exec" && one.argv.includes("600"));
+      return ready
+        ? (await world.json<{ transaction: string }[]>(["list"]))[0]?.transaction
+        : undefined;
+    }, "the agent's last command");
+    const attach = (): ReturnType<CommandWorld["run"]> => world.run(["attach", transaction]);
+    const attached = [attach(), attach()];
+    const [left, other] = await Promise.race(
+      attached.map(async (one, at) => [await one, attached[1 - at]] as const),
+    );
+    assert.deepEqual([left.code, left.stdout], [0, ""]);
+    assert.match(left.stderr, /another terminal took over; `holdfast attach/);
+    const pid = liveSupervisor(path.join(world.home, "transactions", transaction));
+    assert.ok(pid !== undefined);
+    process.kill(pid, "SIGKILL");
+    for (const told of [await running, await other]) {
+      assert.ok(told?.code === 1);
+      const said = `${transaction} was interrupted: its supervisor died`;
+      assert.ok(told.stderr.includes(said), told.stderr);
+      assert.ok(told.stderr.trimEnd().endsWith(`holdfast resume ${transaction}`), told.stderr);
+    }
+  }).timeout(60_000);
 });

@@ -1,6 +1,6 @@
 import { Failure } from "../../base/errors.ts";
 import { connectSupervisor } from "../../supervisor/client.ts";
-import { readable, stateNameOf, transactionOf, type Verb } from "../context.ts";
+import { interruptedFailure, readable, stateNameOf, transactionOf, type Verb } from "../context.ts";
 import { runTerminal } from "../terminal.ts";
 
 export const attachVerb: Verb = {
@@ -21,13 +21,21 @@ export const attachVerb: Verb = {
       );
     }
     const control = await connectSupervisor(found.paths.root, "cli");
-    const detached = await runTerminal(found.paths.root, {
+    const how = await runTerminal(found.paths.root, {
       silent: false,
       onInterrupt: () => void control.caller.call("stop", {}).catch(() => undefined),
     });
+    const back = `\`holdfast attach ${found.transaction}\` comes back`;
+    if (how === "detached") context.say(`holdfast: detached; ${back}`);
+    if (how === "lost") {
+      const lives = await control.caller.call("status", {}).then(
+        () => true,
+        () => false,
+      );
+      if (!lives) throw interruptedFailure(found.transaction);
+      context.say(`holdfast: another terminal took over; ${back}`);
+    }
     control.close();
-    if (detached)
-      context.say(`holdfast: detached; \`holdfast attach ${found.transaction}\` comes back`);
     return 0;
   },
 };

@@ -14,7 +14,8 @@ import { connectSupervisor, spawnSupervisor } from "../../supervisor/client.ts";
 import { concludes, concludingKinds } from "../../supervisor/conclusion.ts";
 import { statusFromJournal } from "../../supervisor/statusView.ts";
 import type { StartSpec } from "../../supervisor/startSpec.ts";
-import { flag, list, printJson, text, workspaceOf, type Context, type Verb } from "../context.ts";
+import { flag, interruptedFailure, list, printJson, text, workspaceOf } from "../context.ts";
+import type { Context, Verb } from "../context.ts";
 import { runTerminal } from "../terminal.ts";
 
 const backends = ["auto", "snapshot", "clone", "overlay", "copy"] as const;
@@ -89,11 +90,11 @@ async function follow(
   });
   const kinds = ["hold.opened", ...concludingKinds(spec.onExit)];
   await control.caller.call("subscribe", { after: 0, kinds });
-  const detached = await runTerminal(root, {
+  const how = await runTerminal(root, {
     silent: context.json,
     onInterrupt: () => void control.caller.call("stop", {}).catch(() => undefined),
   });
-  if (detached) {
+  if (how === "detached") {
     control.close();
     context.say(`holdfast: detached; \`holdfast attach ${transaction}\` comes back`);
     return 0;
@@ -115,9 +116,10 @@ async function finalStatus(
   try {
     return await control.caller.call("status", {});
   } catch {
-    // A discarded transaction's supervisor ends at once; the journal has the state.
-
-    return statusFromJournal(root);
+    // A discarded transaction's supervisor ends at once; the journal has the state. One that ended before has died.
+    const status = statusFromJournal(root);
+    const unfinished = status.state === "open" || status.state === "publishing";
+    return unfinished ? { ...status, state: "interrupted" } : status;
   }
 }
 
@@ -138,6 +140,9 @@ function conclude(
 ): number {
   if (context.json) printJson(context, summaryOf(status));
   else explain(context, status);
+  if (status.state === "interrupted") {
+    throw interruptedFailure(status.transaction);
+  }
   if (status.holds.open > 0) return 5;
   const wanted: Readonly<Record<StartSpec["onExit"], readonly StateName[]>> = {
     review: ["sealed"],
