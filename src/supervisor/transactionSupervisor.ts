@@ -228,11 +228,12 @@ export class TransactionSupervisor {
     if (open === undefined) throw new Failure("failed", "not-running", "no agent runs here");
     await this.#desk?.settled();
     const changed = await open.seal();
-    await this.#recordSeal(changed);
+    // What is thrown away in the next moment need not be checked.
+    await this.#recordSeal(changed, this.#ending !== "discard");
     await this.#concludeAsAsked();
   }
 
-  async #recordSeal(changed: readonly ChangedPath[]): Promise<void> {
+  async #recordSeal(changed: readonly ChangedPath[], isChecked = true): Promise<void> {
     const changeSet = await buildChangeSet(this.#reader(), changed);
     const name = saveChangeSet(this.paths, changeSet);
     const counts = countsOf(changeSet.files.map(({ kind }) => ({ change: kind })));
@@ -243,14 +244,19 @@ export class TransactionSupervisor {
       changeSet: name,
     } as const;
     await this.journal.append(entry).durable;
-    this.#startChecks(changed);
+    if (isChecked) this.#startChecks(changed);
+  }
+
+  /** What happens by itself after the seal. */
+  get #ending(): TransactionState["onExit"] | undefined {
+    return this.#halted ? undefined : this.#state.onExit;
   }
 
   async #concludeAsAsked(): Promise<void> {
-    if (this.#halted) return;
+    const ending = this.#ending;
     try {
-      if (this.#state.onExit === "discard") await this.#discard();
-      if (this.#state.onExit !== "commit") return;
+      if (ending === "discard") await this.#discard();
+      if (ending !== "commit") return;
       if (this.#settings.commitOnlyWhenClean === true) await this.#requireClean();
       const { conflicts } = await this.reviewed().commit({});
       if (conflicts.length > 0)

@@ -104,6 +104,17 @@ describe("checks of a session", function () {
     );
   });
 
+  it("are not begun for what is thrown away at its end", async () => {
+    const world = newWorld(project);
+    const changes = ["sh", "-c", "echo 'export const a: string = 1;' > src/a.ts"];
+    assert.equal((await world.run(["run", "--on-exit", "discard", "--", ...changes])).code, 0);
+    const kinds = (await world.entries()).map(({ kind }) => kind);
+    assert.deepEqual(kinds.slice(kinds.indexOf("transaction.sealed")), [
+      "transaction.sealed",
+      "transaction.discarded",
+    ]);
+  });
+
   it("a mistake in checks.json stops the start and names its place", async () => {
     const world = newWorld(project);
     writeSettings(world, { disabled: ["eslnt"], limits: { seconds: 0 } });

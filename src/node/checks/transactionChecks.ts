@@ -40,6 +40,7 @@ type Request = Parameters<Checks["run"]>[0];
 export class TransactionChecks implements Checks {
   readonly #options: ChecksOptions;
   readonly #lines = new Map<Checker, Promise<unknown>>();
+  readonly #closed = new AbortController();
   #newest = -1;
   #base: BaseContent | undefined;
 
@@ -60,7 +61,15 @@ export class TransactionChecks implements Checks {
     return checker !== undefined && !path.startsWith(".git/") && checker.concerns(path);
   }
 
+  /** Ends what runs, and what was just being started: nothing of the checks writes afterwards. */
   async close(): Promise<void> {
+    this.#closed.abort();
+    await this.#closeAll();
+    await Promise.all(this.#lines.values());
+    await this.#closeAll();
+  }
+
+  async #closeAll(): Promise<void> {
     await Promise.all(this.#options.checkers.map((checker) => checker.close()));
   }
 
@@ -81,6 +90,9 @@ export class TransactionChecks implements Checks {
     if (request.generation < this.#newest) {
       const note = `superseded by generation ${this.#newest}`;
       return { check: checker.name, status: "skipped", durationMs: 0, note, ...nothing };
+    }
+    if (request.signal.aborted || this.#closed.signal.aborted) {
+      return { check: checker.name, status: "skipped", durationMs: 0, note: "stopped", ...nothing };
     }
     try {
       const plain = this.#context(request, checker.name);
@@ -112,7 +124,8 @@ export class TransactionChecks implements Checks {
   }
 
   #context(request: Request, check: string): CheckContext {
-    const { workspace, fork, paths, changed, signal } = request;
+    const { workspace, fork, paths, changed } = request;
+    const signal = AbortSignal.any([request.signal, this.#closed.signal]);
     const reader = this.#options.reader(fork, workspace, paths);
     this.#base ??= new BaseContent(join(paths.state, "checks", "base"), reader);
     const { sandbox, limits, changes } = this.#options;

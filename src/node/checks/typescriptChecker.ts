@@ -132,6 +132,7 @@ export class TypescriptChecker implements Checker {
     request: Pick<WorkerRequest, "changed" | "parse">,
   ): Promise<WorkerAnswer> {
     for (let attempt = 0; attempt < 3; attempt++) {
+      if (context.signal.aborted) throw failureOf({ type: "stopped" }, context);
       const worker = await this.#workerFor(context);
       const id = this.#nextId++;
       const knownBase = [...this.#bases.keys()];
