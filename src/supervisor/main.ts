@@ -109,7 +109,8 @@ async function begin(
   );
   const session =
     adapter.speaks === undefined ? undefined : speakWith(supervisor, spec, open, mcpServers);
-  await serveTerminal(open, session?.streams ?? open.sandbox, paths, spec.waitForClient);
+  const endless = session !== undefined || spec.terminal !== undefined;
+  await serveTerminal(open, session?.streams ?? open.sandbox, paths, spec.waitForClient, endless);
   const comesUp = spec.prompt !== undefined && spec.terminal === undefined;
   const isAgent = adapter.coverage !== "effects-only" && adapter.takesCommand !== true;
   supervisor.run(open, session, comesUp && session === undefined && isAgent);
@@ -151,8 +152,9 @@ async function serveTerminal(
   streams: SessionDesk["streams"],
   paths: TransactionPaths,
   waitForClient: boolean,
+  endless: boolean,
 ): Promise<void> {
-  const relay = new TerminalRelay(streams, outputLogOf(paths.state), waitForClient);
+  const relay = new TerminalRelay(streams, outputLogOf(paths.state), waitForClient, endless);
   const server = createServer((socket) => relay.attach(socket));
   // It stays open after the agent's end: who attaches late gets the last output and the end.
   await listenPrivately(server, paths.root, "terminal.sock");

@@ -24,10 +24,12 @@ type TerminalStreams = Pick<Sandbox, "stdin" | "stdout" | "stderr" | "resize" | 
 /**
  * Carries bytes between the agent's terminal (or pipes) and the client that is attached, if any. Detaching loses nothing
  * of the agent's work: output goes on into a replay buffer and a log. One client is attached at a time; a second one
- * takes over. With `waitForClient` the agent's output is not read before the first client is there.
+ * takes over. With `waitForClient` the agent's output is not read before the first client is there. A terminal's input has
+ * no end (`endless`): the next client types on when one that was given its input by a pipe is done.
  */
 export class TerminalRelay {
   readonly #sandbox: TerminalStreams;
+  readonly #endless: boolean;
   readonly #log: string;
   #client: Socket | undefined;
   #replay: Chunk[] = [];
@@ -40,8 +42,9 @@ export class TerminalRelay {
   readonly drained: Promise<void>;
   #resolveDrained: () => void = () => undefined;
 
-  constructor(sandbox: TerminalStreams, log: string, waitForClient: boolean) {
+  constructor(sandbox: TerminalStreams, log: string, waitForClient: boolean, endless = false) {
     this.#sandbox = sandbox;
+    this.#endless = endless;
     this.#log = log;
     this.drained = new Promise((resolve) => {
       this.#resolveDrained = resolve;
@@ -147,7 +150,7 @@ export class TerminalRelay {
         return;
       }
       case "stdinEnd":
-        this.#sandbox.stdin.end();
+        if (!this.#endless) this.#sandbox.stdin.end();
         return;
       case "resize": {
         const columns = bytes.readUInt16BE(0);

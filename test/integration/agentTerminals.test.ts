@@ -59,6 +59,38 @@ describe("agents in their own interfaces", () => {
     assert.notEqual(code, 255);
   }).timeout(300_000);
 
+  it("a terminal that was typed to by a pipe is one that a person can come back to", async () => {
+    const world = newWorld();
+    const env = {
+      ...process.env,
+      HOLDFAST_HOME: world.home,
+      XDG_CONFIG_HOME: path.join(world.home, "config"),
+    };
+    const sit = (...words: readonly string[]): Terminal =>
+      new Terminal([process.execPath, builtCommand, ...words], { cwd: world.workspace, env });
+    const reads =
+      'while read -r line; do /bin/echo got $line; [ "$line" = end ] && exit; done; echo eof';
+    terminal = sit("run", "--", "sh", "-c", `echo ready; ${reads}`);
+    await terminal.shows(/^ready$/m);
+    terminal.type("\x1c");
+    await terminal.shows(/detached; `holdfast attach/);
+    const piped = world.run(["attach", "latest"], { input: "one\n" });
+    await eventually(async () => {
+      const execs = (await world.entries()).filter((entry) => entry.kind === "process.exec");
+      return execs.find(({ argv }) => argv.join(" ") === "/bin/echo got one");
+    }, "what was typed by the pipe");
+    const back = sit("attach", "latest");
+    terminal = back;
+    const left = await piped;
+    assert.equal(left.code, 0);
+    assert.match(left.stderr, /another terminal took over/);
+    await back.press("end\r", "the end", () => (back.code === undefined ? undefined : true));
+    assert.match(back.screen, /^got one$[^]*^got end$/m);
+    assert.doesNotMatch(back.screen, /^eof$/m);
+    const status = await world.json<{ exitCode: number }>(["status", "latest"]);
+    assert.equal(status.exitCode, 0);
+  }).timeout(300_000);
+
   /** The agent's own interface with the prompt sent. */
   async function prompted(
     world: CommandWorld,
