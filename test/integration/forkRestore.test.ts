@@ -247,6 +247,23 @@ describe("fork: a restored savepoint is what it was", () => {
         assert.deepEqual(shadow.act([]), second);
       });
 
+      it("what the fork itself has hidden is no change", async () => {
+        using placed = new PlacedFixture(place);
+        placed.fixture.write(".env", "API_KEY=sk_live_abcdefghijklmnopqrstu\n");
+        placed.fixture.write("d/a", "one\n");
+        execFileSync("sh", ["-ec", "ln .env settings; ln d/a d/b; mkfifo p"], {
+          cwd: placed.fixture.workspace,
+        });
+        await using shadow = await Shadow.of(placed, place);
+        const first = shadow.act([]);
+        assert.equal(await shadow.points.take(), undefined);
+        await shadow.points.take("first");
+        shadow.run("rm .env settings; cp d/a .env; ln .env settings");
+        await shadow.goTo("s1");
+        assert.deepEqual(shadow.act([]), first);
+        assert.deepEqual(shadow.points.list(), ["s1 0 first", "s2 2 before going back to s1"]);
+      });
+
       it("times to the nanosecond, and FIFOs and sockets", async () => {
         using placed = new PlacedFixture(place);
         const touch = (digits: string, ...names: readonly string[]): string =>

@@ -68,7 +68,9 @@ export class RestoredBase {
       target: type === "symlink" ? (place.tree.readlink(place.at) ?? "") : "",
       mtime: stat.mtimeNs,
       ino: stat.ino,
-      link: `base ${place.prefix} ${stat.ino}`,
+      link: this.#isParted(place, relative)
+        ? `base alone ${relative}`
+        : `base ${place.prefix} ${stat.ino}`,
     };
   }
 
@@ -80,6 +82,11 @@ export class RestoredBase {
     return { type, mode, target, mtime, ino: shadow.ino, link: `base ${shadow.ino}` };
   }
 
+  /** Each name of a file that hides secrets is a file of its own in an overlay's upper layer, from the start. */
+  #isParted(place: Place, relative: string): boolean {
+    return place.isLower && this.#reader.masks.masked(relative) !== undefined;
+  }
+
   /** Every path at which the base has the same inode as here, this one among them, as far as its manifest goes. */
   names(relative: string): readonly string[] {
     const place = this.#place(relative);
@@ -88,7 +95,8 @@ export class RestoredBase {
       const entry = manifest.lookup(relative);
       return entry?.linked === true ? manifest.namesOf(entry.shadow.ino, false) : [relative];
     }
-    const stat = this.#listed && place.prefix === "" ? place.tree.stat(place.at) : undefined;
+    const isKnown = this.#listed && place.prefix === "" && !this.#isParted(place, relative);
+    const stat = isKnown ? place.tree.stat(place.at) : undefined;
     if (stat === undefined || stat.isDirectory() || stat.nlink < 2n) return [relative];
     const names = this.#reader.manifest.namesOf(stat.ino, true);
     return names.includes(relative) ? names : [relative, ...names];
