@@ -1,9 +1,14 @@
 import assert from "node:assert/strict";
-import { statSync, utimesSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { appendFileSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { Manifest } from "../../src/node/fork/manifest.ts";
+import { buildChangeSet } from "../../src/runtime/commit/seal.ts";
+import { ForkFixture, git } from "../support/forkFixture.ts";
 import { forkPlaces, PlacedFixture } from "../support/forkPlaces.ts";
+import { HeldOverlays } from "../support/heldOverlays.ts";
+import { Points } from "../support/savePoints.ts";
 
 /** About the sizes from which a content is saved in another way: native/src/cloneFile.c. */
 const sizes = [0, 1, 4095, 4096, 4097, 65_536, 65_537, 70_000, 262_145];
@@ -48,4 +53,52 @@ describe("fork: the base of a file that both sides have changed", function () {
       await forked.remove();
     });
   }
+
+  it("is gone in an overlay, and all else can be reviewed: by the ignore rules, renames and all", async () => {
+    using fixture = new ForkFixture();
+    const edited = ["a.txt", "deleted", "renamed", ".gitignore"];
+    git(fixture.workspace, "init", "-q");
+    for (const name of edited) fixture.write(name, name === ".gitignore" ? "out/\n" : `${name}\n`);
+    fixture.write("kept", "what is moved\n");
+    fixture.write("out/o", "output\n");
+    const forked = await fixture.fork("overlay");
+    await using held = await HeldOverlays.mount(fixture.nativePath, forked.fork);
+    const points = new Points(fixture, forked);
+    execFileSync(
+      "sh",
+      [
+        "-ec",
+        "echo agent >> a.txt; rm deleted; cat renamed > as; rm renamed; mv kept moved; echo p/ >> .gitignore; echo > out/o",
+      ],
+      { cwd: held.root },
+    );
+    for (const name of edited) appendFileSync(path.join(fixture.workspace, name), "person\n");
+    const lost = /the base of "[^"]+" is gone: both sides changed it, and an overlay keeps no copy/;
+    for (const name of edited) await assert.rejects(forked.reader.read("base", name), lost);
+    const wanted = [
+      ".gitignore",
+      "a.txt",
+      "as",
+      "deleted",
+      "moved <- kept",
+      "out/o ignored",
+      "renamed",
+    ];
+    const told = async (): Promise<readonly string[]> => {
+      const { files } = await buildChangeSet(forked.reader, await forked.changes());
+      return files.map(({ path: at, from, section, hunks, before }) => {
+        const isLost = before?.type === "file" && before.sha256 === "";
+        assert.equal(isLost, edited.includes(at), at);
+        assert.equal(hunks.length === 0, isLost || from !== undefined, at);
+        const moved = from === undefined ? "" : ` <- ${from}`;
+        return `${at}${moved}${section === "ignored" ? " ignored" : ""}`;
+      });
+    };
+    assert.deepEqual(await told(), wanted);
+    await points.take("all of it");
+    execFileSync("sh", ["-ec", "rm moved; echo more >> a.txt"], { cwd: held.root });
+    await points.restore("s1", held.hostView);
+    assert.deepEqual(await told(), wanted);
+    assert.equal(readFileSync(path.join(held.root, "a.txt"), "utf8"), "a.txt\nagent\n");
+  });
 });

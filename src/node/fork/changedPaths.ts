@@ -1,3 +1,4 @@
+import { Failure } from "../../base/errors.ts";
 import type { ChangedPath } from "../../runtime/ports.ts";
 import type { Reader } from "./reader.ts";
 import { findRenames, type RenameSide } from "./renames.ts";
@@ -53,6 +54,20 @@ async function withoutMasks(records: readonly ScanRecord[], reader: Reader): Pro
   return kept;
 }
 
+/** The base of a file; where it is gone, because the person has changed the file too, what is next best. */
+async function unlessLost(
+  reader: Reader,
+  path: string,
+  nextBest: () => Uint8Array | undefined = () => undefined,
+): Promise<Uint8Array | undefined> {
+  try {
+    return await reader.read("base", path);
+  } catch (error) {
+    if (error instanceof Failure && error.code === "base-lost") return nextBest();
+    throw error;
+  }
+}
+
 /** The change set's paths from the records of a scan: kinds, renames by content, the base's ignore rules. */
 export async function changedPaths(
   records: readonly ScanRecord[],
@@ -66,14 +81,14 @@ export async function changedPaths(
   const kept = await withoutMasks(readable, reader);
   const ignored = await rules.excluded(
     kept.map((record) => ({ path: record.path, directory: record.type === "directory" })),
-    (path) => reader.read("base", path),
+    (path) => unlessLost(reader, path, () => reader.readHost(path)),
   );
   const files = kept.filter((record) => record.type === "file");
   const renames = await findRenames(
     files.filter((record) => record.code === "D").map((record) => sideOf(record, ignored)),
     files.filter((record) => record.code === "A").map((record) => sideOf(record, ignored)),
     {
-      deleted: (side) => reader.read("base", side.path),
+      deleted: (side) => unlessLost(reader, side.path),
       added: (side) => reader.read("shadow", side.path),
     },
   );

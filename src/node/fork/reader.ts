@@ -207,12 +207,19 @@ export class Reader implements ForkReader {
     if (host !== undefined && isHostUnchanged(entry, host.stat)) return host.bytes;
     const shadow = this.#shadow.read(relative);
     if (shadow !== undefined && isUntouched(entry, shadow.stat)) return shadow.bytes;
+    const isOverlaid = this.#fork.overlays.some(({ at }) => at === ".");
+    const why = isOverlaid ? "it, and an overlay keeps no copy" : "a file too large to be saved";
     throw new Failure(
       "failed",
       "base-lost",
-      `the base of ${JSON.stringify(path.basename(relative))} is gone: both sides changed a file too large to be saved`,
+      `the base of ${JSON.stringify(path.basename(relative))} is gone: both sides changed ${why}`,
       "compare the two versions by hand",
     );
+  }
+
+  /** What the workspace has now. */
+  readHost(relative: string): Buffer | undefined {
+    return this.#host.read(relative)?.bytes;
   }
 }
 

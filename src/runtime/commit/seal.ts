@@ -130,7 +130,9 @@ async function readSide(
       state: { type: "file", mode, ...(await largeContent(reader, side, path, found.size)) },
     };
   }
-  const bytes = await reader.read(side, path);
+  const bytes = await contentAt(reader, side, path);
+  if (bytes === "lost")
+    return { state: { type: "file", mode, size: found.size, sha256: noContent } };
   if (bytes === undefined) throw lost(path);
   const state: FileState = { type: "file", mode, size: bytes.length, sha256: hashOf(bytes) };
   return { state, text: byteText(bytes) };
@@ -144,10 +146,23 @@ function lost(path: string): Failure {
   );
 }
 
-/**
- * Size and hash of a file too large for memory. A base that is gone (both sides changed it) equals nothing: whoever
- * publishes the file is asked.
- */
+/** The hash of a base that is gone (both sides changed it): it equals nothing, so whoever publishes the file is asked. */
+const noContent = "";
+
+async function contentAt(
+  reader: ForkReader,
+  side: ForkSide,
+  path: string,
+): Promise<Uint8Array | "lost" | undefined> {
+  try {
+    return await reader.read(side, path);
+  } catch (error) {
+    if (error instanceof Failure && error.code === "base-lost") return "lost";
+    throw error;
+  }
+}
+
+/** Size and hash of a file too large for memory. */
 async function largeContent(
   reader: ForkReader,
   side: ForkSide,
@@ -157,7 +172,7 @@ async function largeContent(
   try {
     return await hashLarge(reader, side, path);
   } catch (error) {
-    if (error instanceof Failure && error.code === "base-lost") return { sha256: "", size };
+    if (error instanceof Failure && error.code === "base-lost") return { sha256: noContent, size };
     throw error;
   }
 }
