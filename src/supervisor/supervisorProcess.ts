@@ -9,20 +9,19 @@ export interface Installation {
   readonly node: string;
 }
 
-/** What Node is started with. Each transaction has a supervisor for days: what is new need not grow to 48 MB. */
-export const supervisorFlags: readonly string[] = ["--max-semi-space-size=8"];
-
 export function supervisorProgram({ dist }: Installation): string {
   return path.join(dist, "supervisor.cjs");
 }
 
-/** Starts a supervisor's process, detached, with these words. */
+/**
+ * Starts a supervisor's process, detached, with these words. Node gets no flags: with one that V8 counts among what its code
+ * depends on (a bound of its heap is enough) it compiles its own modules anew, 0.1 s of processor time a start.
+ */
 export function startProcess(
   installation: Installation,
   words: readonly string[],
 ): ChildProcessWithoutNullStreams {
-  const args = [...supervisorFlags, supervisorProgram(installation), ...words];
-  return spawn(installation.node, args, {
+  return spawn(installation.node, [supervisorProgram(installation), ...words], {
     cwd: "/",
     detached: true,
     stdio: ["pipe", "pipe", "pipe"],

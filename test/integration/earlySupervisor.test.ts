@@ -44,6 +44,12 @@ describe("a supervisor that comes up beside the command", () => {
       return name === undefined ? undefined : liveSupervisor(path.join(transactions, name));
     }, "the supervisor");
     assert.deepEqual(supervisorsOf(world), [owner]);
+    // Any flag of V8 makes Node compile its own modules at each start.
+    const words = textOf(`/proc/${owner}/cmdline`).split("\0");
+    assert.deepEqual(
+      words.filter((word) => word.startsWith("-")),
+      [],
+    );
     running.stdin.end();
     assert.equal(await ended, 0);
   });

@@ -2,7 +2,6 @@ import { fork, type ChildProcess } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { bundleProgram } from "../../.config/build.mjs";
-import { supervisorFlags } from "../../src/supervisor/supervisorProcess.ts";
 import type { Ready, WorkerInput } from "./brokerBenchInput.ts";
 import { root } from "./repository.ts";
 
@@ -28,7 +27,7 @@ export async function startWorker(
   const native = path.join(root, "native/build/holdfast-native");
   const child = fork(await workerProgram(), [JSON.stringify({ native, ...input })], {
     stdio: ["ignore", "inherit", "inherit", "ipc"],
-    execArgv: input.role.startsWith("holdfast") ? [...supervisorFlags] : [],
+    execArgv: [],
   });
   const next = async (): Promise<unknown> =>
     await new Promise((resolve, reject) => {

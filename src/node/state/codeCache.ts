@@ -24,8 +24,11 @@ const settledMs = 5000;
 /** What no process has written for so long belongs to a program that is gone, milliseconds. */
 const staleMs = 30 * 24 * 60 * 60 * 1000;
 
-/** Of SHA-256, bytes. */
-const digestBytes = 32;
+/** Of SHA-1, bytes. It tells what a crash left half written; against other users there are the file's owner and mode. */
+const digestBytes = 20;
+
+/** What stands before the code, bytes: V8 copies code that does not begin at a multiple of eight. */
+const headBytes = 32;
 
 /**
  * So many processes add what they have compiled to an entry: V8 compiles a function when it is first called, and the first
@@ -43,7 +46,7 @@ interface Kept {
  * Runs a bundle as `require` would, with what an earlier process of the same program compiled: to compile a megabyte takes
  * longer than to run it.
  *
- * `$HOLDFAST_HOME/cache/<bundle>-<key>`: SHA-256 of the rest, a byte with the number of renewals, then the code cache of V8. It is code, so it is taken only from
+ * `$HOLDFAST_HOME/cache/<bundle>-<key>`: SHA-1 of the rest, the number of renewals in a byte, zeros, then the code cache of V8. It is code, so it is taken only from
  * a file of our user's own that nobody else can open, in directories that nobody else can write; no sandbox sees them. The
  * key names the bundle's file as it is (device, inode, size, time of its last change), the version of Node, the processor
  * and the flags. Whatever is not as it should be counts as absent.
@@ -108,9 +111,8 @@ function readPrivately(cache: string, entry: string): Kept | undefined {
     const isPrivate = found.uid === process.getuid?.() && (found.mode & 0o077) === 0;
     if (!found.isFile() || !isPrivate) return undefined;
     const bytes = readFileSync(descriptor);
-    const rest = bytes.subarray(digestBytes);
-    if (!digestOf(rest).equals(bytes.subarray(0, digestBytes))) return undefined;
-    return { renewals: rest.readUInt8(0), data: rest.subarray(1) };
+    if (!digestOf(bytes).equals(bytes.subarray(0, digestBytes))) return undefined;
+    return { renewals: bytes.readUInt8(digestBytes), data: bytes.subarray(headBytes) };
   } catch {
     return undefined; // There is none, or it cannot be read: the bundle is compiled.
   } finally {
@@ -131,8 +133,10 @@ function keepPrivately(cache: string, entry: string, make: () => Kept): void {
     if (!isOurs(cache)) return;
     removeStale(cache);
     const { data, renewals } = make();
-    const rest = Buffer.concat([Buffer.of(renewals), data]);
-    writeFileSync(beside, Buffer.concat([digestOf(rest), rest]), { mode: 0o600, flag: "wx" });
+    const bytes = Buffer.concat([Buffer.alloc(headBytes), data]);
+    bytes.writeUInt8(renewals, digestBytes);
+    digestOf(bytes).copy(bytes);
+    writeFileSync(beside, bytes, { mode: 0o600, flag: "wx" });
     renameSync(beside, entry);
   } catch {
     rmSync(beside, { force: true }); // The next process compiles again.
@@ -147,6 +151,7 @@ function removeStale(cache: string): void {
   }
 }
 
-function digestOf(data: Uint8Array): Buffer {
-  return createHash("sha256").update(data).digest();
+/** Of everything after the place of the digest itself. */
+function digestOf(entry: Buffer): Buffer {
+  return createHash("sha1").update(entry.subarray(digestBytes)).digest();
 }
