@@ -1,9 +1,17 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { appendFileSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { Manifest } from "../../src/node/fork/manifest.ts";
+import { unifiedPatch } from "../../src/node/publish/unifiedPatch.ts";
 import { buildChangeSet } from "../../src/runtime/commit/seal.ts";
 import { ForkFixture, git } from "../support/forkFixture.ts";
 import { forkPlaces, PlacedFixture } from "../support/forkPlaces.ts";
@@ -95,6 +103,21 @@ describe("fork: the base of a file that both sides have changed", function () {
       });
     };
     assert.deepEqual(await told(), wanted);
+    const patch = await unifiedPatch(
+      forked.reader,
+      await buildChangeSet(forked.reader, await forked.changes()),
+    );
+    const leftOut = [...patch.matchAll(/^# left out: ([^,]+), .* its base is gone$/gm)];
+    assert.deepEqual(leftOut.map(([, name]) => name).sort(), edited.sort());
+    const copy = path.join(fixture.root, "copy");
+    execFileSync("cp", ["-a", fixture.workspace, copy]);
+    execFileSync("git", ["apply", "--whitespace=nowarn"], {
+      cwd: copy,
+      input: Buffer.from(patch, "latin1"),
+    });
+    assert.deepEqual(readdirSync(copy).sort(), [
+      ...[".git", ".gitignore", "a.txt", "as", "deleted", "moved", "out", "renamed"],
+    ]);
     await points.take("all of it");
     execFileSync("sh", ["-ec", "rm moved; echo more >> a.txt"], { cwd: held.root });
     await points.restore("s1", held.hostView);

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
 import { createDeflate } from "node:zlib";
+import { Failure } from "../../base/errors.ts";
 import { base85Line, bytesPerLine } from "../../core/change/base85.ts";
 import {
   gitMode,
@@ -13,6 +14,7 @@ import {
   changesType,
   isShownByLines,
   patchHead,
+  quotePath,
   textPatch,
   wholeHunk,
 } from "../../core/change/patch.ts";
@@ -28,7 +30,7 @@ interface PatchSide {
 
 /**
  * The change set (or the paths of it) as one patch that `git apply` takes, secrets as placeholders. Bytes come in order
- * and in bounded pieces. Empty directories, and permissions that git does not know, cannot be told in a patch.
+ * and in bounded pieces. A file whose base is gone is left out, and a line says so. Empty directories, and permissions that git does not know, cannot be told in a patch.
  */
 export async function* patchOf(
   reader: ForkReader,
@@ -40,7 +42,24 @@ export async function* patchOf(
     wanted.length === 0 ||
     wanted.some((one) => path === one || from === one || path.startsWith(`${one}/`));
   for (const file of changeSet.files) {
-    if (isWanted(file)) yield* filePatches(reader, file);
+    if (isWanted(file)) yield* filePatchesOrWhyNot(reader, file);
+  }
+}
+
+/** Where the base is gone there is nothing to tell a difference from: a line says so, which `git apply` reads over. */
+async function* filePatchesOrWhyNot(
+  reader: ForkReader,
+  file: ChangedFile,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* filePatches(reader, file);
+  } catch (error) {
+    if (!(error instanceof Failure) || error.code !== "base-lost") throw error;
+    const path = quotePath(encodePath(file.path).toString("latin1"));
+    yield Buffer.from(
+      `# left out: ${path}, because both sides changed it and its base is gone\n`,
+      "latin1",
+    );
   }
 }
 
