@@ -50,6 +50,25 @@ describe("timeline", () => {
   check("a call without effects is reversible", [toolStarted("a"), toolFinished("a", 2)], {
     reversible: ["a:ok"],
   });
+  check(
+    "what ran when its supervisor died runs no more, and what had ended stays as it was",
+    [
+      toolStarted("a"),
+      toolFinished("a", 2),
+      toolStarted("b"),
+      {
+        ...{ kind: "process.exec", source: "kernel", parent: 4, pid: 7, ppid: 1 },
+        ...{ argv: ["make"], cwd: "/", program: "/usr/bin/make" },
+      },
+      requestStarted("r", "change", "recoverable", 4),
+      { kind: "check.started", source: "holdfast", check: "all", generation: 1 },
+      { kind: "transaction.interrupted", source: "holdfast", reason: "its supervisor died" },
+    ],
+    {
+      recoverable: ["b:cancelled (make:cancelled, POST api.example/things:failed)"],
+      reversible: ["a:ok", "all:cancelled"],
+    },
+  );
   const spoke = (event: string, text: string): EntryDraft => ({
     kind: "agent.event",
     source: "acp",

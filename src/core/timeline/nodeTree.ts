@@ -54,6 +54,16 @@ export class NodeTree {
     return path;
   }
 
+  /** Ends what still runs. A request has failed: it may have gone out, as where a connection broke; the end of a commit is
+   * told. Returns the way up from each, the newest first. */
+  cancelRunning(): readonly number[] {
+    const running = [...this.#nodes.values()].filter(
+      ({ status, kind }) => status === "running" && kind !== "commit",
+    );
+    for (const node of running) node.status = node.kind === "request" ? "failed" : "cancelled";
+    return running.reverse().flatMap(({ id }) => this.upwards(id));
+  }
+
   /** Counts an effect at a node and everything above it. */
   count(id: number, what: keyof GrowingNode["effects"], by: number): void {
     for (const at of this.upwards(id)) {

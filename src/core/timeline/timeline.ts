@@ -107,6 +107,8 @@ export class Timeline {
 
   #applyReview(entry: Entry): readonly number[] {
     switch (entry.kind) {
+      case "transaction.interrupted":
+        return this.#tree.cancelRunning(); // the agent died with its supervisor, and nobody told of its calls' ends
       case "check.started":
         return this.#checkStarted(entry);
       case "check.finished":
