@@ -379,10 +379,7 @@ export class TransactionSupervisor {
         if (onlyWhenClean === true) await this.#requireClean();
         return this.reviewed().commit(selection);
       },
-      discard: async () => {
-        await this.#discard();
-        return null;
-      },
+      discard: () => this.#discard().then(() => null),
       undo: async ({ commit }) => this.reviewed().undo(commit),
       commits: async () => this.#commits().list(),
       bringCommits: async () => this.#commits().bring(),
