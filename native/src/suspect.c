@@ -4,42 +4,67 @@
 #include <string.h>
 #include <strings.h>
 
-static const char *const marks[] = {
-    "AKIA",       "ASIA",       "aws_secret",  "AWS_SECRET",  "ecretAccessKey", "ghp_",        "gho_",
-    "ghu_",       "ghs_",       "ghr_",        "github_pat_", "glpat-",         "xoxa-",       "xoxb-",
-    "xoxe-",      "xoxp-",      "xoxr-",       "xoxs-",       "xapp-",          "npm_",        "_authToken",
-    "_password",  "sk-ant-",    "sk-proj-",    "sk-svcacct-", "sk_live_",       "rk_live_",    "sk_test_",
-    "PRIVATE KEY", "AIza",      "SG.",         "hooks.slack.com/services/",     "ops_eyJ",     "lin_api_",
-    "shpat_",     "figd_",      "dckr_pat_",   "hf_",         "gsk_",           "private_key", "AccountKey=",
-    "pypi-AgEI",  "T3BlbkFJ",   "ya29.",       "whsec_",      "xai-",           "vercel_",     "NRAK-",
+/* Text whose length the compiler knows: what is asked at every byte must not be counted there. */
+struct word {
+    const char *text;
+    size_t length;
+};
+
+#define WORD(literal) {literal, sizeof literal - 1}
+
+static const struct word marks[] = {
+    WORD("AKIA"),        WORD("ASIA"),        WORD("aws_secret"),  WORD("AWS_SECRET"), WORD("ecretAccessKey"),
+    WORD("ghp_"),        WORD("gho_"),        WORD("ghu_"),        WORD("ghs_"),       WORD("ghr_"),
+    WORD("github_pat_"), WORD("glpat-"),      WORD("xoxa-"),       WORD("xoxb-"),      WORD("xoxe-"),
+    WORD("xoxp-"),       WORD("xoxr-"),       WORD("xoxs-"),       WORD("xapp-"),      WORD("npm_"),
+    WORD("_authToken"),  WORD("_password"),   WORD("sk-ant-"),     WORD("sk-proj-"),   WORD("sk-svcacct-"),
+    WORD("sk_live_"),    WORD("rk_live_"),    WORD("sk_test_"),    WORD("PRIVATE KEY"), WORD("AIza"),
+    WORD("SG."),         WORD("hooks.slack.com/services/"),        WORD("ops_eyJ"),    WORD("lin_api_"),
+    WORD("shpat_"),      WORD("figd_"),       WORD("dckr_pat_"),   WORD("hf_"),        WORD("gsk_"),
+    WORD("private_key"), WORD("AccountKey="), WORD("pypi-AgEI"),   WORD("T3BlbkFJ"),   WORD("ya29."),
+    WORD("whsec_"),      WORD("xai-"),        WORD("vercel_"),     WORD("NRAK-"),
 };
 
 enum { MARKS = sizeof marks / sizeof *marks };
 
-/* For every pair of bytes whether a mark may begin with it. */
-static uint64_t pairs[65536 / 64];
+/* For every pair of bytes one more than the first mark that begins with it, and from there the next one; 0 at the end. A byte
+ * for each pair, not a bit: it is asked at every byte of every file. */
+static uint8_t first_mark[65536];
+static uint8_t next_mark[MARKS];
 
-static unsigned pair_of(const unsigned char *at) {
-    return (unsigned)at[0] << 8 | at[1];
+/* In the place of a mark, for what may be an address. */
+enum { ADDRESS = UINT8_MAX };
+
+static unsigned pair_of(const char *at) {
+    uint16_t pair;
+    memcpy(&pair, at, sizeof pair);
+    return pair;
 }
 
 void suspect_prepare(void) {
-    for (size_t i = 0; i < MARKS; i++) {
-        unsigned pair = pair_of((const unsigned char *)marks[i]);
-        pairs[pair / 64] |= 1ull << pair % 64;
+    for (unsigned i = 0; i < MARKS; i++) {
+        unsigned pair = pair_of(marks[i].text);
+        /* Once, however often it is prepared. */
+        if (first_mark[pair] < i + 1) {
+            next_mark[i] = first_mark[pair];
+            first_mark[pair] = (uint8_t)(i + 1);
+        }
     }
-    unsigned colon = pair_of((const unsigned char *)":/");
-    pairs[colon / 64] |= 1ull << colon % 64;
+    first_mark[pair_of(":/")] = ADDRESS;
 }
 
-static bool begins_with(const char *text, const char *start) {
-    return strncasecmp(text, start, strlen(start)) == 0;
+/* Whether two letters may be the same one, in either case. */
+static bool may_match(char one, char other) {
+    return (one | 0x20) == (other | 0x20);
 }
 
-static bool ends_with(const char *text, const char *end) {
-    size_t length = strlen(text);
-    size_t tail = strlen(end);
-    return length >= tail && strcasecmp(text + length - tail, end) == 0;
+static bool begins_with(const char *text, size_t length, const struct word *start) {
+    return length >= start->length && may_match(*text, *start->text) && strncasecmp(text, start->text, start->length) == 0;
+}
+
+static bool ends_with(const char *text, size_t length, const struct word *end) {
+    return length >= end->length && may_match(text[length - 1], end->text[end->length - 1]) &&
+           strcasecmp(text + length - end->length, end->text) == 0;
 }
 
 /* Names that say nothing but in one directory. */
@@ -52,22 +77,29 @@ static bool suspect_place(const char *directory, const char *name) {
 
 /* Files in a directory of a directory of settings (`.envs/.local/.django`) are told by their own names. */
 bool suspect_name(const char *directory, const char *name) {
-    static const char *const starts[] = {".env", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "credentials",
-                                         ".npmrc", ".yarnrc", ".pypirc", ".netrc", "_netrc", ".git-credentials",
-                                         ".dockercfg", ".htpasswd", "secrets.", ".pgpass", ".my.cnf", ".vault-token",
-                                         "service-account", "serviceaccount", "terraform.tfstate", ".flaskenv", ".dev.vars",
-                                         "auth.json", ".s3cfg", ".boto", "local.settings.json",
-                                         "application_default_credentials", ".django", ".postgres"};
-    static const char *const ends[] = {".env", ".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx",
-                                       ".tfvars", ".ppk", ".p8", ".tfstate", ".tfstate.backup", ".tfvars.json", ".env~",
-                                       ".kubeconfig"};
+    static const struct word starts[] = {
+        WORD(".env"),       WORD("id_rsa"),        WORD("id_dsa"),          WORD("id_ecdsa"),
+        WORD("id_ed25519"), WORD("credentials"),   WORD(".npmrc"),          WORD(".yarnrc"),
+        WORD(".pypirc"),    WORD(".netrc"),        WORD("_netrc"),          WORD(".git-credentials"),
+        WORD(".dockercfg"), WORD(".htpasswd"),     WORD("secrets."),        WORD(".pgpass"),
+        WORD(".my.cnf"),    WORD(".vault-token"),  WORD("service-account"), WORD("serviceaccount"),
+        WORD("terraform.tfstate"), WORD(".flaskenv"), WORD(".dev.vars"),    WORD("auth.json"),
+        WORD(".s3cfg"),     WORD(".boto"),         WORD("local.settings.json"),
+        WORD("application_default_credentials"),   WORD(".django"),         WORD(".postgres"),
+    };
+    static const struct word ends[] = {
+        WORD(".env"),    WORD(".pem"),    WORD(".key"),     WORD(".p12"),            WORD(".pfx"),         WORD(".jks"),
+        WORD(".keystore"), WORD(".kdbx"), WORD(".tfvars"),  WORD(".ppk"),            WORD(".p8"),          WORD(".tfstate"),
+        WORD(".tfstate.backup"),          WORD(".tfvars.json"), WORD(".env~"),       WORD(".kubeconfig"),
+    };
+    size_t length = strlen(name);
     for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
-        if (begins_with(name, starts[i])) {
+        if (begins_with(name, length, &starts[i])) {
             return true;
         }
     }
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        if (ends_with(name, ends[i])) {
+        if (ends_with(name, length, &ends[i])) {
             return true;
         }
     }
@@ -100,21 +132,39 @@ static bool is_url_with_password(const char *at, const char *end) {
 }
 
 static bool is_mark(const char *at, const char *end) {
-    for (size_t i = 0; i < MARKS; i++) {
-        size_t length = strlen(marks[i]);
-        if (marks[i][0] == *at && (size_t)(end - at) >= length && memcmp(at, marks[i], length) == 0) {
+    unsigned i = first_mark[pair_of(at)];
+    if (i == ADDRESS) {
+        return is_url_with_password(at, end);
+    }
+    for (; i > 0; i = next_mark[i - 1]) {
+        const struct word *mark = &marks[i - 1];
+        if ((size_t)(end - at) >= mark->length && memcmp(at, mark->text, mark->length) == 0) {
             return true;
         }
     }
-    return is_url_with_password(at, end);
+    return false;
+}
+
+enum { STRIDE = 4 };
+
+/* Whether no mark begins at the next STRIDE bytes. */
+static bool is_free_of_marks(const char *at) {
+    unsigned found = 0;
+    for (int i = 0; i < STRIDE; i++) {
+        found |= first_mark[pair_of(at + i)];
+    }
+    return found == 0;
 }
 
 bool suspect_bytes(const char *bytes, size_t count) {
     const char *end = bytes + (count < SUSPECT_LIMIT ? count : SUSPECT_LIMIT);
-    for (const char *at = bytes; at + 1 < end; at++) {
-        unsigned pair = pair_of((const unsigned char *)at);
-        if (pairs[pair / 64] >> pair % 64 & 1 && is_mark(at, end)) {
+    for (const char *at = bytes; at + 1 < end;) {
+        if (end - at > STRIDE && is_free_of_marks(at)) {
+            at += STRIDE;
+        } else if (first_mark[pair_of(at)] != 0 && is_mark(at, end)) {
             return true;
+        } else {
+            at++;
         }
     }
     return false;

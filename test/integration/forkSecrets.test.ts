@@ -145,6 +145,27 @@ describe("fork: secrets", () => {
     }
   });
 
+  it("are found wherever in a file they begin, to its last byte, of every kind that begins alike", async () => {
+    using fixture = new ForkFixture();
+    const rest = "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zA9876";
+    const tokens = ["ghp", "gho", "ghu", "ghs", "ghr"].map((kind) => `${kind}_${rest}`);
+    const secrets = [...tokens, "https://someone:correct-horse-battery@example.org"];
+    const files = secrets.flatMap((secret, kind) =>
+      Array.from({ length: 9 }, (_, offset) => {
+        const file = `src/${kind}-${offset}.ts`;
+        fixture.write(file, " ".repeat(offset) + secret);
+        return file;
+      }),
+    );
+    const forked = await fixture.fork();
+    const shown = files.filter((file) => {
+      const bytes = readFileSync(forked.at(file), "utf8");
+      return bytes.includes(rest) || bytes.includes("correct-horse-battery");
+    });
+    assert.deepEqual(shown, []);
+    await forked.remove();
+  });
+
   it("stand again in a source file that was renamed; a .env leaves them behind under another name", async () => {
     using fixture = new ForkFixture();
     const token = `ghp_aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zA9876`;
