@@ -47,6 +47,8 @@ struct text {
 };
 
 void text_bytes(struct text *text, const void *bytes, size_t count);
+/* Adds all that can be read from a descriptor. -1 with errno. */
+int text_whole(struct text *text, int fd);
 void text_add(struct text *text, const char *string);
 void text_format(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void text_free(struct text *text);

@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LARGEST = 1 << 20, PATHS_AT_ONCE = 64, MOST_THREADS = 8, INPUT_PIECE = 1 << 16 };
+enum { LARGEST = 1 << 20, PATHS_AT_ONCE = 64, MOST_THREADS = 8 };
 
 /* `hash` is empty while the content is not kept. */
 struct wanted {
@@ -87,19 +87,8 @@ static void work(void *context, unsigned thread, void *piece) {
 }
 
 static void read_paths(struct text *paths) {
-    char piece[INPUT_PIECE];
-    for (;;) {
-        ssize_t got = read(STDIN_FILENO, piece, sizeof piece);
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got < 0) {
-            die_errno(EXIT_FAILED, "read-paths", "cannot read the paths");
-        }
-        if (got == 0) {
-            break;
-        }
-        text_bytes(paths, piece, (size_t)got);
+    if (text_whole(paths, STDIN_FILENO) != 0) {
+        die_errno(EXIT_FAILED, "read-paths", "cannot read the paths");
     }
     if (paths->count == 0 || paths->bytes[paths->count - 1] != 0) {
         die(EXIT_USAGE, "read-paths", "the paths are cut off");

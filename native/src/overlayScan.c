@@ -4,6 +4,7 @@
 #include "common.h"
 #include "tree.h"
 #include "fault.h"
+#include "scan.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -330,7 +331,7 @@ static int open_layer(const char *path) {
     return fd;
 }
 
-static void send(struct text *out, uint64_t seen, double started) {
+void scan_send(const struct text *out, uint64_t seen, double started) {
     if (out->count > 0 && write_all(STDOUT_FILENO, out->bytes, out->count) != 0) {
         die_errno(EXIT_FAILED, "write-records", "cannot write the records");
     }
@@ -387,6 +388,6 @@ int overlay_scan_main(int argc, char **argv) {
     top.upper = open_layer(upper);
     check_top(&layers, &top);
     walk(&layers, &top);
-    send(&layers.out, layers.seen, started);
+    scan_send(&layers.out, layers.seen, started);
     return 0;
 }

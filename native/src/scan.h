@@ -59,6 +59,9 @@ enum mark { HAS_CHANGED = 1, CHANGED_BELOW = 2 };
 /* The marks of a manifest's records in a snapshot, to be freed; NULL when it cannot be told what has changed in it. */
 uint8_t *scan_changed(const struct manifest *manifest, int shadow);
 
+/* Writes the records of a tree to standard output and reports how many entries were seen since `started` (monotonic_ms). */
+void scan_send(const struct text *out, uint64_t seen, double started);
+
 /* Content of a file of the same size as the base's: 'M' changed, '=' the same bytes, 'U' cannot be told. */
 char scan_compare(struct spot *spot, const struct manifest_entry *entry, const char *name, const char *path);
 

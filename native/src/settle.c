@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FIELDS = 3, INPUT_PIECE = 1 << 16 };
+enum { FIELDS = 3 };
 
 /* The directory that a path lies in, and in `name` its last part. -1 with errno. */
 static int open_above(int tree, const char *path, const char **name) {
@@ -62,23 +62,6 @@ static void settle(int tree, const char *verb, const char *value, const char *pa
     close(directory);
 }
 
-static void read_plan(struct text *plan) {
-    char piece[INPUT_PIECE];
-    for (;;) {
-        ssize_t got = read(STDIN_FILENO, piece, sizeof piece);
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got < 0) {
-            die_errno(EXIT_FAILED, "read-plan", "cannot read the plan");
-        }
-        if (got == 0) {
-            return;
-        }
-        text_bytes(plan, piece, (size_t)got);
-    }
-}
-
 static void perform(int tree, const struct text *plan) {
     const char *fields[FIELDS];
     size_t count = 0;
@@ -111,7 +94,9 @@ int settle_main(int argc, char **argv) {
     }
     fault_verb("settle");
     umask(0);
-    read_plan(&plan);
+    if (text_whole(&plan, STDIN_FILENO) != 0) {
+        die_errno(EXIT_FAILED, "read-plan", "cannot read the plan");
+    }
     perform(tree, &plan);
     text_free(&plan);
     struct text line = {0};

@@ -2,6 +2,7 @@
 #include "commands.h"
 #include "common.h"
 #include "fault.h"
+#include "scan.h"
 #include "suspect.h"
 #include "tree.h"
 
@@ -56,22 +57,6 @@ static void find_suspects(struct text *out, int at, const char *path, uint64_t *
     listing_free(&listing);
 }
 
-static void answer(const struct text *out, uint64_t seen, double started) {
-    if (out->count > 0 && write_all(STDOUT_FILENO, out->bytes, out->count) != 0) {
-        die_errno(EXIT_FAILED, "write-records", "cannot write the records");
-    }
-    struct text line = {0};
-    json_open(&line, '{');
-    json_key(&line, "type");
-    json_string(&line, "scanned");
-    json_key(&line, "seen");
-    json_number(&line, (int64_t)seen);
-    json_key(&line, "milliseconds");
-    json_real(&line, monotonic_ms() - started);
-    json_close(&line, '}');
-    report(&line);
-}
-
 int suspects_main(int argc, char **argv) {
     static const struct option known[] = {{"report-fd", required_argument, NULL, 'r'}, {NULL, 0, NULL, 0}};
     double started = monotonic_ms();
@@ -93,6 +78,6 @@ int suspects_main(int argc, char **argv) {
         die_errno(EXIT_FAILED, "open-directory", "cannot open %s", argv[optind]);
     }
     find_suspects(&out, top, "", &seen);
-    answer(&out, seen, started);
+    scan_send(&out, seen, started);
     return 0;
 }

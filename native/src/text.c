@@ -1,11 +1,13 @@
 /* The growing byte string and JSON of common.h. */
 #include "common.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void reserve(struct text *text, size_t more) {
     size_t needed = text->count + more + 1;
@@ -27,6 +29,21 @@ void text_bytes(struct text *text, const void *bytes, size_t count) {
     }
     text->count += count;
     text->bytes[text->count] = '\0';
+}
+
+int text_whole(struct text *text, int fd) {
+    char piece[1 << 16];
+    for (;;) {
+        ssize_t got = read(fd, piece, sizeof piece);
+        if (got == 0) {
+            return 0;
+        }
+        if (got > 0) {
+            text_bytes(text, piece, (size_t)got);
+        } else if (errno != EINTR) {
+            return -1;
+        }
+    }
 }
 
 void text_add(struct text *text, const char *string) {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import path from "node:path";
-import { commandWorlds } from "../support/holdfastCommand.ts";
+import { commandWorlds, type CommandWorld } from "../support/holdfastCommand.ts";
 
 const program = path.resolve(import.meta.dirname, "../support/oddCalls.mjs");
 
@@ -9,6 +9,15 @@ interface Said {
   readonly isError: boolean;
   readonly text: string;
   readonly code?: number;
+}
+
+/** What an agent is told that makes these calls, each a tool and its arguments. */
+async function answersTo(world: CommandWorld, calls: readonly unknown[]): Promise<readonly Said[]> {
+  const words = ["run", "--agent", "scripted", "--", "node", program, JSON.stringify(calls)];
+  const { code, stdout, stderr } = await world.run(words);
+  assert.equal(code, 0, stderr);
+  const lines = stdout.trimEnd().split("\n");
+  return lines.map((line) => JSON.parse(line) as Said);
 }
 
 describe("Holdfast's own MCP server before an agent that means no good", () => {
@@ -36,13 +45,7 @@ describe("Holdfast's own MCP server before an agent that means no good", () => {
       ["savepoint", { name: "y".repeat(201) }],
       ["savepoint", { name: "\u001b[2Jgood\u202e" }],
     ];
-    const words = ["run", "--agent", "scripted", "--", "node", program, JSON.stringify(calls)];
-    const { code, stdout, stderr } = await world.run(words);
-    assert.equal(code, 0, stderr);
-    const said = stdout
-      .trimEnd()
-      .split("\n")
-      .map((line) => JSON.parse(line) as Said);
+    const said = await answersTo(world, calls);
     assert.equal(said.length, calls.length);
     for (const { text } of said.slice(0, paths.length)) assert.equal(text, "no difference");
     for (const one of said.slice(paths.length, -1)) assert.ok(one.isError, JSON.stringify(one));
@@ -79,17 +82,11 @@ describe("Holdfast's own MCP server before an agent that means no good", () => {
         {},
       ],
     ];
-    const calls = wrong.map(([tool, given, , raw]) =>
+    const asked = wrong.map(([tool, given, , raw]) =>
       raw === undefined ? [tool, given] : [tool, given, raw],
     );
-    const all = JSON.stringify([...calls, ["diff", {}]]);
-    const words = ["run", "--agent", "scripted", "--", "node", program, all];
-    const { code, stdout, stderr } = await world.run(words);
-    assert.equal(code, 0, stderr);
-    const said = stdout
-      .trimEnd()
-      .split("\n")
-      .map((line) => JSON.parse(line) as Said);
+    const calls = [...asked, ["diff", {}]];
+    const said = await answersTo(world, calls);
     assert.deepEqual(
       said.slice(0, -1).map(({ code: number, text }) => [number, text]),
       wrong.map(([, , sentence]) => [-32602, sentence]),
@@ -104,13 +101,7 @@ describe("Holdfast's own MCP server before an agent that means no good", () => {
       ["deep", 501],
       ["diff", {}],
     ];
-    const words = ["run", "--agent", "scripted", "--", "node", program, JSON.stringify(calls)];
-    const { code, stdout, stderr } = await world.run(words);
-    assert.equal(code, 0, stderr);
-    const said = stdout
-      .trimEnd()
-      .split("\n")
-      .map((line) => JSON.parse(line) as Said);
+    const said = await answersTo(world, calls);
     const why = "a message may be nested at most 500 levels deep";
     assert.deepEqual(
       said.map(({ code: number, text }) => [number, text]),
